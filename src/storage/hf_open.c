@@ -45,10 +45,9 @@ static char *take_revision(const char *text, size_t length, struct sw_error *err
     for (size_t i = 0; i < decoded; i++)
         if ((unsigned char)revision[i] <= ' ' || revision[i] == 0x7f)
             decoded = 0;
-    if (decoded == 0 || decoded > REVISION_MAX_LENGTH || strstr(revision, "..")) {
-        sw_fail(err, SW_E_SPEC, "what follows '@' is not a branch, a tag or a commit");
-        return NULL;
-    }
+    if (decoded == 0 || decoded > REVISION_MAX_LENGTH || strstr(revision, ".."))
+        return sw_null(sw_fail(err, SW_E_SPEC,
+                               "what follows '@' is not a branch, a tag or a commit"));
     return sw_take(revision);
 }
 

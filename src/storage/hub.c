@@ -42,8 +42,7 @@ char *hub_endpoint(const struct sw_storage_options *options, const char *name, c
     if (length == 0 || length > 1024 || (has_scheme && !sw_text_starts(text, "https://") &&
                                          !sw_text_starts(text, "http://"))) {
         sw_fail(err, SW_E_SPEC, "%s is not the address of a server", name);
-        sw_hint(err, "give it like %s", usual);
-        return NULL;
+        return sw_null(sw_hint(err, "give it like %s", usual));
     }
     return sw_format("%s%.*s", has_scheme ? "" : "https://", (int)length, text);
 }
@@ -62,8 +61,7 @@ char *hub_secret(const char *value, const char *where, struct sw_error *err)
         clean++;
     if (length == 0 || length > HUB_SECRET_MAX || clean < length) {
         sw_fail(err, SW_E_CREDENTIAL, "%s does not hold a usable key", where);
-        sw_hint(err, "it must be one line of letters, digits and signs");
-        return NULL;
+        return sw_null(sw_hint(err, "it must be one line of letters, digits and signs"));
     }
     return sw_strndup(value, length);
 }
@@ -150,10 +148,9 @@ char *hub_redirect(const struct sw_http_reply *reply, const char *asked, struct 
     sw_autofree char *told = sw_http_header(reply, "Location");
     sw_autofree char *url = told ? sw_http_location(asked, told) : NULL;
 
-    if (!url || strlen(url) > SW_URI_MAX) {
-        sw_fail(err, SW_E_REFUSED, "the server redirects to nowhere (status %d)", reply->status);
-        return NULL;
-    }
+    if (!url || strlen(url) > SW_URI_MAX)
+        return sw_null(sw_fail(err, SW_E_REFUSED, "the server redirects to nowhere (status %d)",
+                               reply->status));
     return hub_stays_secure(asked, url, err) < 0 ? NULL : sw_take(url);
 }
 

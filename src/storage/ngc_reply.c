@@ -20,10 +20,9 @@ static json_t *read_object(const struct sw_http_reply *reply, const char *what,
 {
     sw_auto(json) json_t *answer = hub_json(reply, what, err);
 
-    if (answer && !json_is_object(answer)) {
-        sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not an object", what);
-        return NULL;
-    }
+    if (answer && !json_is_object(answer))
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not an object",
+                               what));
     return sw_take(answer);
 }
 
@@ -38,10 +37,8 @@ char *ngc_read_token(const struct sw_http_reply *reply, const char *what, int64_
 
     if (!answer)
         return NULL;
-    if (sw_text_empty(token)) {
-        sw_fail(err, SW_E_REFUSED, "%s: NGC gave no token for the key", what);
-        return NULL;
-    }
+    if (sw_text_empty(token))
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: NGC gave no token for the key", what));
     *lasts_ms = (lasts_s > 0 && lasts_s < 86400 ? lasts_s : TOKEN_LASTS_S) * 1000;
     return hub_secret(token, "NGC's answer", err);
 }
@@ -55,10 +52,8 @@ char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_endpoi
 
     if (!answer)
         return NULL;
-    if (sw_text_empty(version) || strlen(version) > NGC_VERSION_MAX) {
-        sw_fail(err, SW_E_NOT_FOUND, "%s has no version yet", what);
-        return NULL;
-    }
+    if (sw_text_empty(version) || strlen(version) > NGC_VERSION_MAX)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "%s has no version yet", what));
     return sw_strdup(version);
 }
 
@@ -89,16 +84,12 @@ char *ngc_read_link(const struct sw_http_reply *reply, const char *key, const ch
     if (!answer)
         return NULL;
     if (sw_text_empty(url) || strlen(url) > SW_URI_MAX ||
-        (!sw_text_starts(url, "https://") && !sw_text_starts(url, "http://"))) {
-        sw_fail(err, SW_E_NOT_FOUND, "%s: NGC gives no link to this file", what);
-        return NULL;
-    }
+        (!sw_text_starts(url, "https://") && !sw_text_starts(url, "http://")))
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "%s: NGC gives no link to this file", what));
     while (path && *path == '/')
         path++;
-    if (path && strcmp(path, key) != 0) {
-        sw_fail(err, SW_E_REFUSED, "%s: NGC gives a link to another file", what);
-        return NULL;
-    }
+    if (path && strcmp(path, key) != 0)
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: NGC gives a link to another file", what));
     return sw_strdup(url);
 }
 

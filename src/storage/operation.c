@@ -90,10 +90,9 @@ enum sw_step sw_operation_turn_page(struct sw_operation *op, const char *token, 
 
     for (const char *at = token; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    if ((op->pages && hash == op->page_seen) || op->pages >= PAGES_MOST) {
-        sw_fail(err, SW_E_REFUSED, "%s: the server's listing does not end: a page comes again", what);
-        return SW_STEP_FAILED;
-    }
+    if ((op->pages && hash == op->page_seen) || op->pages >= PAGES_MOST)
+        return sw_fail(err, SW_E_REFUSED,
+                       "%s: the server's listing does not end: a page comes again", what);
     op->pages++;
     if ((op->pages & (op->pages - 1)) == 0)
         op->page_seen = hash;

@@ -107,15 +107,10 @@ void sw_store_beat(struct sw_store *store, const char *id)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(json) json_t *owner = sw_owner_json();
-    sqlite3_stmt *beat;
 
-    if (store_begin(&work, store, STORE_RELAXED, NULL) < 0 ||
-        !(beat = store_statement(store, SQL_BEAT, NULL)))
-        return;
-    store_bind_text(beat, ":id", id);
-    store_bind_int(beat, ":now", sw_now_ms());
-    store_bind_json_sorted(beat, ":owner", owner);
-    if (store_run(store, beat, NULL) == 0)
+    if (store_begin(&work, store, STORE_RELAXED, NULL) == 0 &&
+        store_do(store, SQL_BEAT, NULL, BIND_TEXT(":id", id), BIND_INT(":now", sw_now_ms()),
+                 BIND_SORTED(":owner", owner)) == 0)
         store_commit(&work, NULL);
 }
 

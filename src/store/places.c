@@ -27,9 +27,8 @@ int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, st
     int found;
 
     if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        !(row = store_statement(store, SQL_READ, err)))
+        !(row = store_ask(store, SQL_READ, err, BIND_INT(":seq", seq))))
         return -1;
-    store_bind_int(row, ":seq", seq);
     found = store_next(store, row, err);
     if (found <= 0)
         return found < 0 ? -1 : sw_fail(err, SW_E_NOT_FOUND, "the store knows no place %lld",
@@ -44,34 +43,21 @@ int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, st
     return 0;
 }
 
-/* Bound here and not by store_bind_text: "" is a value. */
-static void bind(sqlite3_stmt *statement, const char *name, const char *text)
-{
-    sqlite3_bind_text(statement, sqlite3_bind_parameter_index(statement, name), text ? text : "", -1,
-                      SQLITE_TRANSIENT);
-}
-
-static void bind_place(sqlite3_stmt *statement, const struct sw_place *place)
-{
-    bind(statement, ":platform", place->platform);
-    bind(statement, ":address", place->address);
-    bind(statement, ":identity", place->identity);
-    store_bind_json_sorted(statement, ":options", place->options);
-}
+#define BIND_PLACE(place)                                                                     \
+    BIND_EXACT(":platform", (place)->platform), BIND_EXACT(":address", (place)->address),      \
+    BIND_EXACT(":identity", (place)->identity), BIND_SORTED(":options", (place)->options)
 
 static int find(struct sw_store *store, const struct sw_place *place, int64_t *seq,
                 struct sw_error *err)
 {
-    sqlite3_stmt *row = store_statement(store, SQL_FIND, err);
-    int found;
+    sqlite3_stmt *row = store_ask(store, SQL_FIND, err, BIND_PLACE(place));
+    int found = row ? store_next(store, row, err) : -1;
 
-    if (!row)
+    if (found < 0)
         return -1;
-    bind_place(row, place);
-    found = store_next(store, row, err);
-    *seq = found > 0 ? sqlite3_column_int64(row, 0) : 0;
+    *seq = found ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_reset(row);
-    return found < 0 ? -1 : 0;
+    return 0;
 }
 
 int sw_store_place_find(struct sw_store *store, const struct sw_place *place, int64_t *seq,
@@ -86,13 +72,9 @@ int sw_store_place_add(struct sw_store *store, const struct sw_place *place, int
                        struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    sqlite3_stmt *add;
 
     if (store_begin(&work, store, STORE_RELAXED, err) < 0 ||
-        !(add = store_statement(store, SQL_ADD, err)))
-        return -1;
-    bind_place(add, place);
-    if (store_run(store, add, err) < 0 || find(store, place, seq, err) < 0)
+        store_do(store, SQL_ADD, err, BIND_PLACE(place)) < 0 || find(store, place, seq, err) < 0)
         return -1;
     return store_commit(&work, err);
 }

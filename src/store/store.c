@@ -89,22 +89,17 @@ static char *prepare_folder(const char *dir, bool read_only, bool make, struct s
     if (make && sw_mkdirs(dir, 0700, err) < 0) {
         if (err)
             err->code = SW_E_STORE;
-        sw_wrap(err, "cannot make the job store");
-        return NULL;
+        return sw_null(sw_wrap(err, "cannot make the job store"));
     }
     real = realpath(dir, NULL);
-    if (!real && errno == ENOENT && !make) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is no job store in '%s' yet", dir);
-        return NULL;
-    }
+    if (!real && errno == ENOENT && !make)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is no job store in '%s' yet", dir));
     if (!real || stat(real, &info) < 0) {
         cannot_use(err, dir);
         return NULL;
     }
-    if (!S_ISDIR(info.st_mode)) {
-        sw_fail(err, SW_E_STORE, "'%s' is not a folder", dir);
-        return NULL;
-    }
+    if (!S_ISDIR(info.st_mode))
+        return sw_null(sw_fail(err, SW_E_STORE, "'%s' is not a folder", dir));
     return only_for_us(real, &info, read_only, err) < 0 ? NULL : sw_take(real);
 }
 

@@ -47,8 +47,7 @@ struct command {
     int min_args, max_args;          /* CLI_MANY: no upper bound */
     bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
-    int (*run)(struct cli *cli, const void *options, const struct cli_args *args,
-               struct sw_error *err);
+    int (*run)(struct cli *cli, const struct cli_args *args, struct sw_error *err);
 };
 
 extern const struct command *const cli_commands[];      /* NULL-ended; in main.c */

@@ -93,9 +93,9 @@ json_t *cli_select(struct cli *cli, const struct cli_args *args, struct sw_error
 
     if (args->word_count == 0 && !label_count) {
         sw_fail(err, SW_E_USAGE, "which job?");
-        sw_hint(err, "name one (an id, a name, 'last', ...) or choose by label with -l; "
-                     "see 'slipway help selectors'");
-        return NULL;
+        return sw_null(sw_hint(err,
+                               "name one (an id, a name, 'last', ...) or choose by label with -l; "
+                               "see 'slipway help selectors'"));
     }
     session = cli_session(cli, err);
     if (!session)
@@ -117,15 +117,12 @@ char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err
     ids = cli_document(sw_select(session, &selector, 1, NULL, 0, err), err);
     if (!ids)
         return NULL;
-    if (json_array_size(ids) == 0) {
-        sw_fail(err, SW_E_NOT_FOUND, "no job matches '%s'", selector);
-        return NULL;
-    }
+    if (json_array_size(ids) == 0)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "no job matches '%s'", selector));
     if (json_array_size(ids) != 1) {
         sw_fail(err, SW_E_USAGE, "'%s' names %zu jobs, and only one can be meant here", selector,
                 json_array_size(ids));
-        sw_hint(err, "'slipway status %s -o name' lists them", selector);
-        return NULL;
+        return sw_null(sw_hint(err, "'slipway status %s -o name' lists them", selector));
     }
     return sw_strdup(json_string_value(json_array_get(ids, 0)));
 }

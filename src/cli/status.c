@@ -272,10 +272,9 @@ static void print_names(const json_t *ids)
         cli_printf("%s\n", json_string_value(id));
 }
 
-static int status_run(struct cli *cli, const void *given, const struct cli_args *args,
-                      struct sw_error *err)
+static int status_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct status_options *options = given;
+    const struct status_options *options = args->options;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *document = NULL;
     const json_t *jobs;

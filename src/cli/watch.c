@@ -227,14 +227,12 @@ static json_t *choose(struct cli *cli, const struct cli_args *args, struct sw_er
     return ids;
 }
 
-static int watch_run(struct cli *cli, const void *given, const struct cli_args *args,
-                     struct sw_error *err)
+static int watch_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = choose(cli, args, err);
     sw_auto(json) json_t *printed = json_object();
     struct watch_view w = { .cli = cli, .live = { .fd = STDOUT_FILENO }, .printed = printed };
 
-    (void)given;
     if (!ids)
         return -1;
     if (json_array_size(ids) == 0)

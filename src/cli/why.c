@@ -124,15 +124,13 @@ static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_err
     return cli_document_print(cli, document, err);
 }
 
-static int why_run(struct cli *cli, const void *given, const struct cli_args *args,
-                   struct sw_error *err)
+static int why_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *all = json_array();
     bool one = cli_names_one(args);
     int rc;
 
-    (void)given;
     if (!ids)
         return -1;
     rc = cli_each(cli, ids, explain, all, err);

@@ -179,10 +179,9 @@ char *sw_adoptable(struct sw_session *session, const char *name, struct sw_error
 
     if (name && !platform)
         return NULL;
-    if (name && !platform->jobs) {
-        sw_fail(err, SW_E_UNSUPPORTED, "listing jobs to adopt is not available on %s", name);
-        return NULL;
-    }
+    if (name && !platform->jobs)
+        return sw_null(sw_fail(err, SW_E_UNSUPPORTED,
+                               "listing jobs to adopt is not available on %s", name));
     if (name && add_adoptable(session, platform, rows, err) < 0)
         return NULL;
     for (size_t i = 0; !name && (platform = sw_platform_at(i)); i++) {

@@ -162,6 +162,10 @@ static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 /* job_json.c: adds the job as JSON; both documents may be NULL. */
 void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
 
+/* remove.c: the jobs past their keep time as gc tells of them, removed first when that is wanted:
+ * each that stays is warned of, and err is that of the first. NULL: they cannot be read. */
+json_t *api_expired(struct sw_session *session, bool remove, struct sw_error *err);
+
 /* select.c: the jobs that these words and labels mean; NULL: a word means none, or nothing. */
 struct api_selection {
     const char *const *selectors; size_t count;        /* none: all that have the labels */

@@ -295,6 +295,13 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
                                                                                              : 0;
 }
 
+struct sw_jobref api_ref(const struct sw_job *row)
+{
+    return (struct sw_jobref){ .id = row->id, .remote_id = row->remote_id, .attempt = row->attempt,
+                               .state = row->state, .details = row->details, .plan = row->plan,
+                               .finished = row->phase == SW_PHASE_OVER };
+}
+
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err)
 {
@@ -307,11 +314,17 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
     out->conn = api_connect_place(session, out->platform, out->row.profile, out->row.place, err);
     if (!out->conn)
         return -1;
-    out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
-                                   .attempt = out->row.attempt, .state = out->row.state,
-                                   .details = out->row.details, .plan = out->row.plan,
-                                   .finished = out->row.phase == SW_PHASE_OVER };
+    out->ref = api_ref(&out->row);
     return 0;
+}
+
+bool api_knows(struct sw_session *session, const char *id)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    struct sw_error why = { 0 };
+
+    return sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0 ||
+           why.code != SW_E_NOT_FOUND;
 }
 
 int api_replicas(const struct sw_job *row)

@@ -5,15 +5,9 @@
 #include "api/api_internal.h"
 #include "base/file.h"
 
-static bool is_known(void *context, const char *id)
+static bool is_known(void *session, const char *id)
 {
-    struct sw_session *session = context;
-    sw_auto(sw_job) struct sw_job row = { 0 };
-    struct sw_error why = { 0 };
-
-    /* Only a store that certainly has no such job makes a leftover. */
-    return sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0 ||
-           why.code != SW_E_NOT_FOUND;
+    return api_knows(session, id);
 }
 
 static void sweep_platform(struct sw_session *session, const struct sw_platform *platform,

@@ -13,23 +13,12 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
-
-static bool is_group(const char *selector)
-{
-    static const char *const words[] = {
-        "all", "active", "pending", "running", "complete", "failed", "canceled",
-    };
-
-    for (size_t i = 0; i < SW_COUNT(words); i++)
-        if (strcmp(words[i], selector) == 0)
-            return true;
-    return false;
-}
+#include "core/selector.h"
 
 bool cli_names_each(const struct cli_args *args)
 {
     for (size_t i = 0; i < args->word_count; i++)
-        if (is_group(args->words[i]))
+        if (sw_selector_group(args->words[i]))
             return false;
     return args->word_count > 0 && !cli_given_value(args, "label");
 }
@@ -167,6 +156,15 @@ const char *cli_state_style(enum sw_state state)
     };
 
     return (size_t)state < SW_COUNT(styles) ? styles[state] : NULL;
+}
+
+void cli_job_head(struct sw_buf *out, const struct cli *cli, const char *id, enum sw_state state)
+{
+    if (cli->screen.out_color)
+        sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m", id, cli_state_style(state),
+                    sw_state_name(state));
+    else
+        sw_buf_addf(out, "%s  %s", id, sw_state_name(state));
 }
 
 void cli_job_age(const json_t *job, const char *key, char out[24])

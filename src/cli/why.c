@@ -72,11 +72,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *wh
                                                 headline ? strcspn(headline, "\n") : 0);
     size_t width = cli->screen.width;
 
-    if (cli->screen.out_color)
-        sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m", sw_json_str(why, "id"),
-                    cli_state_style(state), sw_state_name(state));
-    else
-        sw_buf_addf(out, "%s  %s", sw_json_str(why, "id"), sw_state_name(state));
+    cli_job_head(out, cli, sw_json_str(why, "id"), state);
     if (sw_text_starts(clean, sw_state_name(state)))          /* "Complete (exit code 0)" */
         sw_buf_addf(out, "%s\n", clean + strlen(sw_state_name(state)));
     else

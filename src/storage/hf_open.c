@@ -110,7 +110,7 @@ char *hf_token(const struct sw_storage_options *options, char **from, struct sw_
         *from = value ? sw_strdup(which) : sw_take(path);
         token = hub_secret(value ? value : text, *from, err);
     }
-    hub_wipe(text);
+    sw_text_wipe(text);
     return token;
 }
 
@@ -165,7 +165,7 @@ void hf_close(struct sw_root *opaque)
     free(root->repo);
     free(root->revision);
     free(root->commit);
-    hub_wipe(root->token);
+    sw_text_wipe(root->token);
     free(root->token_from);
     hub_links_done(&root->links);
     free(root);

@@ -66,13 +66,6 @@ char *hub_secret(const char *value, const char *where, struct sw_error *err)
     return sw_strndup(value, length);
 }
 
-void hub_wipe(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 bool hub_hex(const char *text, size_t length)
 {
     return text && strlen(text) == length && strspn(text, "0123456789abcdef") == length;
@@ -94,14 +87,8 @@ void hub_add_range(struct sw_http_request *request, const struct sw_operation *o
 {
     char range[64];
 
-    if (op->offset == 0 && op->length < 0)
-        return;
-    if (op->length < 0)
-        snprintf(range, sizeof range, "bytes=%lld-", (long long)op->offset);
-    else
-        snprintf(range, sizeof range, "bytes=%lld-%lld", (long long)op->offset,
-                 (long long)(op->offset + op->length - 1));
-    sw_http_request_header(request, "Range", range);
+    if (sw_operation_range(op, range))
+        sw_http_request_header(request, "Range", range);
 }
 
 void hub_add_bearer(struct sw_http_request *request, const char *token, const char *endpoint)
@@ -113,7 +100,7 @@ void hub_add_bearer(struct sw_http_request *request, const char *token, const ch
 
     if (value)
         sw_http_request_header(request, "Authorization", value);
-    hub_wipe(value);
+    sw_text_wipe(value);
 }
 
 json_t *hub_json(const struct sw_http_reply *reply, const char *what, struct sw_error *err)
@@ -168,7 +155,7 @@ void hub_set_digest(struct sw_object *object, const char *hex)
 static void link_clear(struct hub_link *link)
 {
     free(link->key);
-    hub_wipe(link->url);          /* the URL alone gives access to the file */
+    sw_text_wipe(link->url);          /* the URL alone gives access to the file */
     free(link->etag);
     *link = (struct hub_link){ .size = -1 };
 }

@@ -149,9 +149,9 @@ static enum sw_step ask_token(struct sw_operation *op, struct sw_http_request *r
     sw_http_request_header(request, "Accept", "application/json");
     sw_http_request_header(request, "Authorization", value);
     request->plain_said = sw_http_same_host(request->url, root->auth);
-    hub_wipe(pair);
-    hub_wipe(coded);
-    hub_wipe(value);
+    sw_text_wipe(pair);
+    sw_text_wipe(coded);
+    sw_text_wipe(value);
     return SW_STEP_SEND;
 }
 
@@ -283,7 +283,7 @@ static enum sw_step learn(struct sw_operation *op, const struct sw_http_reply *r
         token = ngc_read_token(reply, root->head.uri, &lasts_ms, err);
         if (!token)
             return SW_STEP_FAILED;
-        hub_wipe(root->token);
+        sw_text_wipe(root->token);
         root->token = token;
         root->token_until_ms = now_ms + (lasts_ms > 2 * REFRESH_EARLY_MS
                                              ? lasts_ms : lasts_ms / 2 + REFRESH_EARLY_MS);
@@ -320,7 +320,7 @@ static enum sw_step linked(struct sw_operation *op, const struct sw_http_reply *
         hub_link_keep(&root->links, op->key, url, NULL, -1);
         step = ask_file_host(op, url, request);
     }
-    hub_wipe(url);
+    sw_text_wipe(url);
     return step;
 }
 

@@ -106,34 +106,15 @@ char *ngc_read_reason(const struct sw_http_reply *reply)
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c == '-' ? '+' : c == '_' ? '/' : c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-/* 32 bytes in base64 are 43 digits and one '='. Whatever else it is, is no digest to us. */
 static void set_sha256(struct sw_object *object, const char *base64)
 {
-    unsigned char bytes[33] = { 0 };
-    char hex[65];
-    size_t length = base64 ? strcspn(base64, "=") : 0;
+    size_t length = 0;
+    sw_autofree char *bytes = base64 ? sw_base64_bytes(base64, &length) : NULL;
+    char hex[SW_DIGEST_HEX];
 
-    if (length != 43)
+    if (!bytes || length != SW_DIGEST_SIZE)
         return;
-    for (size_t i = 0; i < length; i++) {
-        int digit = base64_digit(base64[i]);
-        size_t at = i * 6 / 8;
-        unsigned shifted = (unsigned)digit << (10 - i * 6 % 8);      /* over 16 bits */
-
-        if (digit < 0)
-            return;
-        bytes[at] = (unsigned char)(bytes[at] | shifted >> 8);
-        bytes[at + 1] = (unsigned char)(bytes[at + 1] | (shifted & 0xff));
-    }
-    sw_hex(bytes, 32, hex);
+    sw_hex((const unsigned char *)bytes, length, hex);
     hub_set_digest(object, hex);
     object->etag = sw_strdup(hex);
 }

@@ -4,6 +4,7 @@
  */
 #include "storage/storage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -52,6 +53,18 @@ static const struct {
     { 429, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
     { 503, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
 };
+
+bool sw_operation_range(const struct sw_operation *op, char out[64])
+{
+    if (op->offset == 0 && op->length < 0)
+        return false;
+    if (op->length < 0)
+        snprintf(out, 64, "bytes=%lld-", (long long)op->offset);
+    else
+        snprintf(out, 64, "bytes=%lld-%lld", (long long)op->offset,
+                 (long long)(op->offset + op->length - 1));
+    return true;
+}
 
 enum sw_step sw_operation_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
                                 struct sw_operation *op, struct sw_error *err)

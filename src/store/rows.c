@@ -24,7 +24,7 @@ static const char *const phase_names[] = {
     [SW_PHASE_OVER]       = "over",
 };
 
-const char *store_phase_name(enum sw_phase phase)
+const char *sw_phase_name(enum sw_phase phase)
 {
     return phase_names[phase];
 }

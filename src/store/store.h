@@ -37,6 +37,7 @@ enum sw_phase {
     SW_PHASE_ACTIVE,       /* the platform has it */
     SW_PHASE_OVER,         /* final */
 };
+const char *sw_phase_name(enum sw_phase phase);        /* "submitting", "active", "over" */
 
 struct sw_job {                      /* one row; owned by the caller, sw_job_done() */
     char id[SW_ID_SIZE];

@@ -161,7 +161,6 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
 /* The row of `id` as it is now; SW_E_NOT_FOUND. */
 int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct sw_job *out,
                    struct sw_error *err);
-const char *store_phase_name(enum sw_phase phase);
 
 /* reserve.c: only where there is plenty of room, and none is kept yet. */
 void store_reserve_keep(const struct sw_store *store, const char *folder);

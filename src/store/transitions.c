@@ -178,7 +178,7 @@ static void bind_move(sqlite3_stmt *move, const struct sw_job *row, const struct
     store_bind_int(move, ":attempt", row->attempt);
     store_bind_text(move, ":reason", seen->reason);
     store_bind_text(move, ":message", seen->message);
-    store_bind_text(move, ":over", final ? store_phase_name(SW_PHASE_OVER) : NULL);
+    store_bind_text(move, ":over", final ? sw_phase_name(SW_PHASE_OVER) : NULL);
     store_bind_int(move, ":ended_ms", !final ? 0 : seen->ended_ms > 0 ? seen->ended_ms : now_ms);
 }
 

@@ -10,7 +10,7 @@
  * program is not part of it, so the difference to `measure ... slipway run -d` is the start.
  *
  * With `turns` it does one thing for each line of its input ("submit", "refresh", "cancel": the job
- * that came first) and answers with "WALL<TAB>CPU<TAB>ID" in microseconds, so that whoever asks can let
+ * that came first) and answers with "WALL<TAB>CPU<TAB>ID" in microseconds, so that the caller can let
  * others have a turn in between.
  */
 #include <slipway.h>

@@ -91,8 +91,8 @@ static int load(struct sw_session *session, struct api_one *const *open, size_t 
 
     for (size_t i = 0; i < count; i++)
         memcpy(ids[i], open[i]->row.id, SW_ID_SIZE);
-    if (sw_store_get_many(session->store, (const char (*)[SW_ID_SIZE])ids, count, rows, &found,
-                          err) < 0)
+    if (sw_store_get_many(session->store, (const char (*)[SW_ID_SIZE])ids, count, NULL,
+                          rows, &found, err) < 0)
         return -1;
     take_rows(open, count, rows, found);
     return 0;

@@ -85,8 +85,8 @@ static struct api_canceling *prepare(const struct api_batch *batch, struct sw_er
     what->rows = sw_alloc((open + 1) * sizeof *what->rows);
     what->refs = sw_alloc((open + 1) * sizeof *what->refs);
     what->jobs = sw_alloc((open + 1) * sizeof *what->jobs);
-    if (sw_store_get_many(batch->session->store, (const char (*)[SW_ID_SIZE])ids, open, what->rows,
-                          &what->count, err) < 0) {
+    if (sw_store_get_many(batch->session->store, (const char (*)[SW_ID_SIZE])ids, open,
+                          sw_plan_keep_watched, what->rows, &what->count, err) < 0) {
         release(what);
         return NULL;
     }

@@ -7,6 +7,7 @@
  */
 #include "base/auto.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,4 +65,11 @@ char *sw_format(const char *fmt, ...)
     va_end(args);
     explicit_bzero(brief, sizeof brief);       /* it may have been a secret */
     return checked(text);
+}
+
+void sw_memory_return(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }

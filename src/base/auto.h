@@ -38,6 +38,8 @@ static inline void sw_fd_auto(const int *fd)
 /* Zeroed memory; when there is none the process ends with one line on standard error.
  * Sizes that come from outside are bounded by the caller before they get here. */
 void *sw_alloc(size_t size);
+/* Give freed memory back to the system: each thread of the C library may keep a heap of its own. */
+void sw_memory_return(void);
 void *sw_realloc_array(void *p, size_t count, size_t size);
 char *sw_strdup(const char *text);                      /* NULL stays NULL */
 char *sw_strndup(const char *text, size_t length);

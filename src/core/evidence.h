@@ -24,7 +24,7 @@ struct sw_evidence {
     char *log_tail;           /* last lines of the first failing rank; owned, may be NULL */
 };
 
-/* What a observation says, and no facts yet. */
+/* What an observation says, and no facts yet. */
 struct sw_evidence sw_evidence_of(const struct sw_observation *seen);
 
 void sw_evidence_done(struct sw_evidence *evidence);

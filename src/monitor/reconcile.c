@@ -32,6 +32,7 @@ enum {
     MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
     CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
     AVOID_MOST = 32,                   /* nodes to keep away from */
+    MANY_ROWS = 1000,                  /* of a batch that held megabytes */
 };
 
 struct poll_entry {                    /* one row, what was seen of it, and what follows */
@@ -63,6 +64,8 @@ static void batch_auto(struct poll_batch *batch)
     }
     free(batch->entries);
     free(batch->seen);
+    if (batch->count >= MANY_ROWS)
+        sw_memory_return();
     if (batch->owners >= 0)
         close(batch->owners);
 }
@@ -115,8 +118,8 @@ static int load(struct poll_batch *batch, struct sw_error *err)
     sw_autofree struct sw_job *jobs = sw_alloc((group->count + 1) * sizeof *jobs);
     size_t found = 0;
 
-    if (sw_store_get_many(batch->store, (const char (*)[SW_ID_SIZE])group->ids, group->count, jobs,
-                          &found, err) < 0)
+    if (sw_store_get_many(batch->store, (const char (*)[SW_ID_SIZE])group->ids, group->count,
+                          sw_plan_keep_watched, jobs, &found, err) < 0)
         return -1;
     batch->entries = sw_alloc((found + 1) * sizeof *batch->entries);
     batch->seen = sw_alloc((found + 1) * sizeof *batch->seen);

@@ -86,6 +86,8 @@ bool sw_plan_gpus_unsaid(const struct sw_plan *plan);
 
 json_t *sw_plan_to_json(const struct sw_plan *plan);
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
+/* Leave in a plan as JSON what refresh, cancel and cleanup need; what only an attempt needs is dropped. */
+void sw_plan_keep_watched(json_t *json);
 
 /* The first key, as the job file calls it, in which two plans (as JSON) ask for different jobs; owned.
  * NULL: they mean the same. */

@@ -2,7 +2,7 @@
 /*
  * plan_json.c - a plan to JSON and back, so that the store keeps exactly what was submitted.
  *
- * One table lists every field once; writing and reading both walk it. Adding a field to
+ * One table lists every field once; writing, reading and shortening walk it. Adding a field to
  * struct sw_plan means adding one row here.
  */
 #include <stddef.h>
@@ -18,24 +18,24 @@ static const struct plan_field {
     const char *key;
     enum plan_member kind;
     size_t at;
+    bool watched;            /* of use while the job runs and when it ends */
 } fields[] = {
-#define ROW(name, kind) { #name, kind, offsetof(struct sw_plan, name) }
-    ROW(name, TEXT),          ROW(platform, TEXT),      ROW(image, TEXT),
-    ROW(command, TEXT),       ROW(argv, DOCUMENT),      ROW(python, DOCUMENT),
-    ROW(workdir, TEXT),       ROW(base_dir, TEXT),      ROW(nodes, WHOLE),
-    ROW(gpus, WHOLE),         ROW(gpu_type, TEXT),      ROW(cpus, REAL),
-    ROW(memory_bytes, WHOLE64), ROW(shm_bytes, WHOLE64), ROW(time_ms, WHOLE64),
-    ROW(grace_ms, WHOLE64),   ROW(keep_ms, WHOLE64),    ROW(launcher, LAUNCHER),
-    ROW(world_size_ranks, FLAG), ROW(env, DOCUMENT),    ROW(secrets, DOCUMENT),
-    ROW(inputs, DOCUMENT),    ROW(outputs, DOCUMENT),   ROW(config, DOCUMENT),
-    ROW(config_format, FORMAT), ROW(labels, DOCUMENT),  ROW(retry, DOCUMENT),
-    ROW(guard, DOCUMENT),     ROW(options, DOCUMENT),   ROW(hooks, DOCUMENT),
-    ROW(notify, DOCUMENT),    ROW(avoid, DOCUMENT),     ROW(checkpoint, DOCUMENT),
-    ROW(code, DOCUMENT),      ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT),
-    ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
-    ROW(cache, TEXT),         ROW(mounts, DOCUMENT),    ROW(rules, DOCUMENT),
-    ROW(settings, DOCUMENT),
+#define ROW(name, kind) { #name, kind, offsetof(struct sw_plan, name), false }
+#define WATCHED(name, kind) { #name, kind, offsetof(struct sw_plan, name), true }
+    ROW(name, TEXT), ROW(platform, TEXT), ROW(image, TEXT), ROW(command, TEXT), ROW(argv, DOCUMENT),
+    ROW(python, DOCUMENT), ROW(workdir, TEXT), ROW(base_dir, TEXT), WATCHED(nodes, WHOLE),
+    WATCHED(gpus, WHOLE), ROW(gpu_type, TEXT), ROW(cpus, REAL), ROW(memory_bytes, WHOLE64),
+    ROW(shm_bytes, WHOLE64), ROW(time_ms, WHOLE64), WATCHED(grace_ms, WHOLE64),
+    ROW(keep_ms, WHOLE64), ROW(launcher, LAUNCHER), ROW(world_size_ranks, FLAG), ROW(env, DOCUMENT),
+    ROW(secrets, DOCUMENT), ROW(inputs, DOCUMENT), ROW(outputs, DOCUMENT), ROW(config, DOCUMENT),
+    ROW(config_format, FORMAT), ROW(labels, DOCUMENT), WATCHED(retry, DOCUMENT),
+    WATCHED(guard, DOCUMENT), WATCHED(options, DOCUMENT), WATCHED(hooks, DOCUMENT),
+    WATCHED(notify, DOCUMENT), ROW(avoid, DOCUMENT), ROW(checkpoint, DOCUMENT), ROW(code, DOCUMENT),
+    ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT), ROW(flags, DOCUMENT),
+    ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT), ROW(cache, TEXT),
+    WATCHED(mounts, DOCUMENT), WATCHED(rules, DOCUMENT), ROW(settings, DOCUMENT),
 #undef ROW
+#undef WATCHED
 };
 
 static json_t *field_to_json(const struct plan_field *field, const void *at)
@@ -102,6 +102,13 @@ json_t *sw_plan_to_json(const struct sw_plan *plan)
             json_object_set_new(json, fields[i].key, value);
     }
     return json;
+}
+
+void sw_plan_keep_watched(json_t *json)
+{
+    for (size_t i = 0; i < SW_COUNT(fields); i++)
+        if (!fields[i].watched)
+            json_object_del(json, fields[i].key);
 }
 
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err)

@@ -124,7 +124,7 @@ void sw_store_let_go(struct sw_store *store, const char *id);
  * changed, keeps the attempt row in step. *changed: the state changed. `verdict` (may be NULL) is
  * {"err_class","cause","suggestion"}, stored with a final state.
  * Ignored: presence SW_UNSEEN, another attempt than the row's, a job that is gone. Unknown never
- * replaces a known state. Of a job that is over only gaps are filled, by a observation of that same
+ * replaces a known state. Of a job that is over only gaps are filled, by an observation of that same
  * end. Nothing new: nothing is written but seen_ms, and that only once a second. */
 int sw_store_saw(struct sw_store *store, const struct sw_observation *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err);
@@ -163,10 +163,14 @@ enum sw_columns {
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
                  struct sw_job *out, struct sw_error *err);
 
+/* Drops from a plan, as JSON, what the caller does not need. */
+typedef void sw_shorten_fn(json_t *plan);
+
 /* These jobs as they are at one moment, without labels and those that are gone: `out` has room for
- * `count`, *found are there. Plan and details are shared with later calls: never change them. */
+ * `count`, *found are there. Plan and details are shared with later calls: never change them.
+ * `shorten` may be NULL: the whole plan. */
 int sw_store_get_many(struct sw_store *store, const char (*ids)[SW_ID_SIZE], size_t count,
-                      struct sw_job *out, size_t *found, struct sw_error *err);
+                      sw_shorten_fn *shorten, struct sw_job *out, size_t *found, struct sw_error *err);
 
 struct sw_ending {                   /* what waiting needs to know of a job */
     bool there, over;

@@ -5,7 +5,7 @@
  * Which state may follow which is said once, in core/state.c; here it is asked inside the UPDATE
  * itself (may_follow), so that two clients with different news cannot undo each other's.
  *
- * A observation has one of five effects, weakest first: none, touch (only "seen at"), learn (the
+ * An observation has one of five effects, weakest first: none, touch (only "seen at"), learn (the
  * state may not change, but where the job runs is news), fill (the job is over in that very state;
  * gaps are filled, nothing is replaced), move. A refresh first finds out, without the write lock,
  * whether there is anything to write. If nothing but "seen at" is new, that is one transaction
@@ -75,7 +75,7 @@ static const char *const effect_sql[] = {
     [EFFECT_MOVE]  = SQL_MOVE,
 };
 
-/* ---- what a observation means for a row -------------------------------------------------------- */
+/* ---- what an observation means for a row -------------------------------------------------------- */
 
 static bool news_text(const char *said, const char *known)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cases_attach.c - jobs outlive their client; one submit is one job, whoever dies or races.
+ * cases_attach.c - jobs outlive their client; one submit is one job, whichever client dies or races.
  *
  * The exact points at which a client may die are enumerated by tests/crash; here a client is
  * killed at many moments by the clock, which needs nothing from the platform.
@@ -91,11 +91,11 @@ static void expect_marks(struct trial *here, int count)
         assert_int_equal(lines_in(marks), count);
 }
 
-static void sixteen_clients_that_submit_one_id_start_one_job(void **state)
+static void clients_that_submit_one_id_at_once_start_one_job(void **state)
 {
     struct trial *here = *state;
 
-    in_processes(here, 16, submit_marked);
+    in_processes(here, crowd(), submit_marked);
     assert_int_equal(wait_until_over(here, "the-same"), 0);
     expect_marks(here, 1);
 }
@@ -114,18 +114,18 @@ static int submit_own(struct trial *here, int number)
     return 0;
 }
 
-static void sixteen_clients_that_submit_at_once_start_sixteen_jobs(void **state)
+static void clients_that_submit_at_once_start_a_job_each(void **state)
 {
     struct trial *here = *state;
 
-    in_processes(here, 16, submit_own);
-    for (int i = 0; i < 16; i++) {
+    in_processes(here, crowd(), submit_own);
+    for (int i = 0; i < crowd(); i++) {
         char own[SW_ID_SIZE];
 
         snprintf(own, sizeof own, "own-%d", i);
         assert_int_equal(wait_until_over(here, own), 0);
     }
-    expect_marks(here, 16);
+    expect_marks(here, crowd());
 }
 
 static void submitting_an_id_again_finds_the_first_job(void **state)
@@ -226,7 +226,7 @@ static void adopting_a_job_that_does_not_exist_is_not_found(void **state)
     struct trial *here = *state;
     struct sw_error err = { 0 };
 
-    assert_int_equal(sw_adopt(here->session, here->fixture->name, "nobody-aaaaaaaa", &err), -1);
+    assert_int_equal(sw_adopt(here->session, here->fixture->name, "missing-aaaaaaaa", &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
 }
 
@@ -247,8 +247,8 @@ static void an_adopted_job_can_be_canceled(void **state)
 const struct contract_case cases_attach[] = {
     CLAIM(a_job_submitted_by_a_process_that_left_is_seen_to_its_end, 0),
     CLAIM(eight_processes_may_wait_for_one_job, 0),
-    CLAIM(sixteen_clients_that_submit_one_id_start_one_job, 0),
-    CLAIM(sixteen_clients_that_submit_at_once_start_sixteen_jobs, 0),
+    CLAIM(clients_that_submit_one_id_at_once_start_one_job, 0),
+    CLAIM(clients_that_submit_at_once_start_a_job_each, 0),
     CLAIM(submitting_an_id_again_finds_the_first_job, 0),
     CLAIM(a_client_killed_at_any_moment_loses_and_doubles_nothing, 0),
     CLAIM(a_job_can_be_adopted_by_its_id_into_an_empty_store, 0),

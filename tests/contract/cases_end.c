@@ -35,12 +35,12 @@ static void a_job_that_exits_3_ends_in_error_and_says_3(void **state)
  * all there are. */
 static size_t exit_codes_to_try(int codes[256])
 {
-    static const int telling[] = { 0, 1, 2, 3, 64, 124, 125, 126, 127, 128, 130, 137, 139, 143, 254, 255 };
+    static const int chosen[] = { 0, 1, 2, 3, 64, 124, 125, 126, 127, 128, 130, 137, 139, 143, 254, 255 };
     size_t count = 0;
 
     if (!getenv("SLIPWAY_ALL_EXIT_CODES")) {
-        memcpy(codes, telling, sizeof telling);
-        return SW_COUNT(telling);
+        memcpy(codes, chosen, sizeof chosen);
+        return SW_COUNT(chosen);
     }
     for (; count < 256; count++)
         codes[count] = (int)count;
@@ -272,9 +272,9 @@ static void a_job_nobody_knows_is_not_found(void **state)
     struct trial *here = *state;
     struct sw_error err = { 0 };
 
-    assert_null(sw_status(here->session, "nobody-aaaaaaaa", SW_LOOK_REFRESH, &err));
+    assert_null(sw_status(here->session, "missing-aaaaaaaa", SW_LOOK_REFRESH, &err));
     assert_int_equal(err.code, SW_E_NOT_FOUND);
-    assert_int_equal(sw_cancel(here->session, "nobody-aaaaaaaa", &err), -1);
+    assert_int_equal(sw_cancel(here->session, "missing-aaaaaaaa", &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
 }
 

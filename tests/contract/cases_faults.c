@@ -125,7 +125,7 @@ static void a_lost_answer_and_a_list_without_the_job_do_not_lose_it(void **state
     set_id(made, "twice-unlucky");
     expect_open_or_found(here, made, id);
     sw_request_free(made);
-    state_of(here, id);                        /* the first look is told: no such job */
+    state_of(here, id);                        /* the first answer: no such job */
     wait_until(here, id, SW_RUNNING);
     no_more_faults(state);
 }

@@ -36,10 +36,10 @@ struct several {
     const char *ids[MANY + 1];
 };
 
-static void launch_several(struct trial *here, enum wish wish, int64_t number, struct several *out)
+static void launch_several(struct trial *here, enum behaviour wanted, int64_t number, struct several *out)
 {
     for (int i = 0; i < MANY; i++) {
-        memcpy(out->text[i], launch(here, wish, number), SW_ID_SIZE);
+        memcpy(out->text[i], launch(here, wanted, number), SW_ID_SIZE);
         out->ids[i] = out->text[i];
     }
     out->ids[MANY] = "never-aaaaaaaa";
@@ -54,7 +54,7 @@ static void expect_told(const struct told *told, const struct several *jobs, siz
     }
 }
 
-/* The last of them is no job at all: that is told, and the others are stopped all the same. */
+/* The last of them is no job at all: that is reported, and the others are stopped all the same. */
 static void several_jobs_are_canceled_in_one_call_and_a_bad_one_stops_none(void **state)
 {
     struct trial *here = *state;

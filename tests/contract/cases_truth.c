@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cases_truth.c - what a client is told about its own request is true: an id stands for one job.
+ * cases_truth.c - what a client learns about its own request is true: an id stands for one job.
  */
 #include <string.h>
 

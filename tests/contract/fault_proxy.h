@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault_proxy.h - somebody between us and a server on a unix socket who refuses, delays, loses or falsifies:
+ * fault_proxy.h - a proxy before a server on a unix socket that refuses, delays, loses or falsifies:
  * what the cases of cases_faults.c ask for, in their words.
  *
  *     down | down 3 calls          connections are closed

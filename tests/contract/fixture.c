@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture.c - wishes as shell text, in words that busybox knows, too.
+ * fixture.c - behaviours as shell text, in words that busybox knows, too.
  */
 #include "fixture.h"
 
@@ -9,9 +9,10 @@
 #define NUMBERED "awk 'BEGIN { for (i = 1; i <= %lld; i++) " \
                  "printf \"rehearsal line %%012d ...................................\\n\", i }'"
 
-static void write_command(char *out, size_t room, const struct fixture *fixture, enum wish wish, long long n)
+static void write_command(char *out, size_t room, const struct fixture *fixture, enum behaviour wanted,
+                          long long n)
 {
-    switch (wish) {
+    switch (wanted) {
     case EXITS:
         snprintf(out, room, "exit %lld", n);
         break;
@@ -45,17 +46,17 @@ static int set_queue(const struct fixture *fixture, struct sw_request *request, 
     return 0;
 }
 
-int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum wish wish, int64_t number,
-              struct sw_error *err)
+int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum behaviour wanted,
+                int64_t number, struct sw_error *err)
 {
     char command[384];
 
     if (fixture->ask)
-        return fixture->ask(request, wish, number, err);
-    if (wish == EATS_MEMORY && sw_request_set(request, "memory", "64MiB", err) < 0)
+        return fixture->ask(request, wanted, number, err);
+    if (wanted == EATS_MEMORY && sw_request_set(request, "memory", "64MiB", err) < 0)
         return -1;
-    if ((wish == HOLDS_THE_QUEUE || wish == WAITS_IN_QUEUE) && set_queue(fixture, request, err) < 0)
+    if ((wanted == HOLDS_THE_QUEUE || wanted == WAITS_IN_QUEUE) && set_queue(fixture, request, err) < 0)
         return -1;
-    write_command(command, sizeof command, fixture, wish, (long long)number);
+    write_command(command, sizeof command, fixture, wanted, (long long)number);
     return sw_request_set(request, "command", command, err);
 }

@@ -2,7 +2,7 @@
 /*
  * fixture.h - what the contract suite needs to know about a platform, and nothing more.
  *
- * The cases speak of wishes ("exit with 3", "print a thousand lines"); a fixture says how such a
+ * The cases speak of behaviours ("exit with 3", "print a thousand lines"); a fixture says how such a
  * job is written for its platform. What a platform cannot do at all is said here with the
  * reason, and the suite prints it: a case is never skipped in silence.
  *
@@ -15,7 +15,7 @@
 
 #include "slipway.h"
 
-enum wish {
+enum behaviour {
     EXITS,            /* number: the code */
     SLEEPS,           /* number: milliseconds, then exit 0 */
     DIES,             /* number: the signal it gets */
@@ -47,8 +47,8 @@ struct fixture {
     struct {
         const char *key, *value;
     } queue[4];
-    /* One that does not: writes the wish into a request that already names platform and secrets. */
-    int (*ask)(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err);
+    /* One that does not: writes what is wanted into a request that already names platform and secrets. */
+    int (*ask)(struct sw_request *request, enum behaviour wanted, int64_t number, struct sw_error *err);
     /* From the next session on its API fails like that, in the words of cases_faults.c; NULL: no
      * more. May be NULL: then SLIPWAY_REHEARSAL_API is set. */
     void (*disturb)(const char *dir, const char *api);
@@ -59,8 +59,8 @@ struct fixture {
     const char *command_key;             /* the key that shell text goes to; NULL: none */
 };
 
-int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum wish wish, int64_t number,
-              struct sw_error *err);
+int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum behaviour wanted,
+                int64_t number, struct sw_error *err);
 
 extern const struct fixture fixture_docker;
 extern const struct fixture fixture_local;

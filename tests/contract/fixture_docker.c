@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_docker.c - containers of the engine that tests/docker/engine started: wishes become shell text
+ * fixture_docker.c - containers of the engine that tests/docker/engine started: behaviours become shell text
  * for the busybox of its image. The case's folder is mounted at its own place, so commands see it. The
- * engine is reached as DOCKER_HOST says: by its socket, or over ssh, where whoever disturbs it stands on
+ * engine is reached as DOCKER_HOST says: by its socket, or over ssh, where the disturbance is on
  * the far side.
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_local.c - this machine: wishes become shell text.
+ * fixture_local.c - this machine: behaviours become shell text.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ const struct fixture fixture_local = {
     .name = "local",
     .begin = begin,
     .missing = missing,
-    /* tail keeps a line without end in memory, and nobody takes it */
+    /* tail keeps a line without end in memory, and no reader takes it */
     .eats_memory = "head -c 400M /dev/zero | tail | sleep 30",
     .queue = { { "gpus", "1" } },                                   /* there is one GPU */
     .command_key = "command",

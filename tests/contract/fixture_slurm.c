@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_slurm.c - a real Slurm that tests/slurm/cluster started: wishes become shell text. The base folder
- * lies in the case's own folder, which all nodes see.
+ * fixture_slurm.c - a real Slurm that tests/slurm/cluster started: behaviours become shell text.
+ * The base folder lies in the case's own folder, which all nodes see.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,9 +14,9 @@
 #include "base/file.h"
 #include "processes.h"
 
-enum { PATIENCE_MS = 20000, PAUSE_US = 50000 };
+enum { PATIENCE_MS = 60000, PAUSE_US = 50000 };
 
-/* Some start others while they are told to end, and write into the folder until then. */
+/* Some start others while they are asked to end, and write into the folder until then. */
 static void tidy_up(const char *dir)
 {
     int64_t until_ms = sw_monotonic_ms() + PATIENCE_MS;

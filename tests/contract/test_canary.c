@@ -106,7 +106,7 @@ static void it_is_not_found_where_it_is_not(void **state)
 
     assert_int_equal(sw_file_write(path, "[redacted] cny/ +k=", 19, 0600, NULL), 0);
     canary_search(place->canary, place->dir);
-    canary_heard(place->canary, "nobody", "nothing");
+    canary_heard(place->canary, "missing", "nothing");
     assert_null(canary_found(place->canary));
 }
 

@@ -112,12 +112,12 @@ static struct sw_request *plain_request(const struct trial *here)
     return made;
 }
 
-struct sw_request *request(struct trial *here, enum wish wish, int64_t number)
+struct sw_request *request(struct trial *here, enum behaviour wanted, int64_t number)
 {
     struct sw_request *made = plain_request(here);
     struct sw_error err = { 0 };
 
-    expect_ok(fixture_ask(here->fixture, made, wish, number, &err), &err, "the fixture's wish");
+    expect_ok(fixture_ask(here->fixture, made, wanted, number, &err), &err, "the fixture's wanted");
     return made;
 }
 
@@ -182,9 +182,9 @@ const char *send_request(struct trial *here, struct sw_request *made)
     return here->id;
 }
 
-const char *launch(struct trial *here, enum wish wish, int64_t number)
+const char *launch(struct trial *here, enum behaviour wanted, int64_t number)
 {
-    return send_request(here, request(here, wish, number));
+    return send_request(here, request(here, wanted, number));
 }
 
 const char *launch_shell(struct trial *here, const char *fmt, ...)
@@ -330,6 +330,13 @@ void expect_lines(const struct log *log, int64_t first, int64_t last)
 }
 
 /* ---- other processes ---------------------------------------------------------------------------- */
+
+int crowd(void)
+{
+    const char *text = getenv("SLIPWAY_CONTRACT_CROWD");
+
+    return text ? atoi(text) : 16;
+}
 
 void in_processes(struct trial *here, int count, int (*fn)(struct trial *here, int number))
 {

@@ -23,7 +23,7 @@
 #include "slipway.h"
 #include "reaper.h"
 
-enum { PATIENCE_MS = 20000, LOG_LINE = 64 };
+enum { PATIENCE_MS = 180000, LOG_LINE = 64 };
 
 struct trial {
     const struct fixture *fixture;
@@ -44,8 +44,8 @@ struct sw_session *open_session(const struct trial *here);
 /* A new session, whose rehearsal API fails like that (NULL: as each job says). */
 void connect_with(struct trial *here, const char *api);
 
-/* A request that names platform, a secret and the wish; not sent yet. */
-struct sw_request *request(struct trial *here, enum wish wish, int64_t number);
+/* A request that names platform, a secret and the wanted; not sent yet. */
+struct sw_request *request(struct trial *here, enum behaviour wanted, int64_t number);
 /* The same with shell text; only where commands really run. */
 struct sw_request *request_shell(struct trial *here, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -59,7 +59,7 @@ void set_common(const struct trial *here, struct sw_request *request);
 void set_id(struct sw_request *request, const char *id);
 /* Plan it (the plan is searched for the canary), send it, release it. Returns here->id. */
 const char *send_request(struct trial *here, struct sw_request *request);
-const char *launch(struct trial *here, enum wish wish, int64_t number);
+const char *launch(struct trial *here, enum behaviour wanted, int64_t number);
 const char *launch_shell(struct trial *here, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -87,6 +87,7 @@ void expect_lines(const struct log *log, int64_t first, int64_t last);
 
 /* Run fn in `count` processes that begin at the same moment; all must return 0. Each has the trial
  * without its session: a new process opens its own. */
+int crowd(void);                        /* how many: 16, or SLIPWAY_CONTRACT_CROWD */
 void in_processes(struct trial *here, int count, int (*fn)(struct trial *here, int number));
 
 char *path_in(const struct trial *here, const char *name);    /* owned, below here->dir */

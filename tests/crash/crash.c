@@ -114,7 +114,7 @@ static void become_client(const struct trial *trial, bool deadly, char *const wo
 
     dup2(nowhere, 2);
     snprintf(at, sizeof at, "%d", trial->point);
-    setenv("CRASH_SECRET", "a value that nobody needs", 1);
+    setenv("CRASH_SECRET", "a value without a use", 1);
     if (deadly) {
         setenv("LD_PRELOAD", interposer, 1);
         setenv("CRASH_AT", at, 1);
@@ -283,7 +283,7 @@ static enum outcome try_submit(struct trial *trial, const char *job)
         submit_again(trial, job) < 0)
         return BROKEN;
     if (survived && outcome != RAN_ONCE)
-        return broken(trial, "nobody was killed, and yet: %s", outcome_names[outcome]);
+        return broken(trial, "no process was killed, and yet: %s", outcome_names[outcome]);
     return survived ? SURVIVED : outcome;
 }
 
@@ -365,7 +365,7 @@ static enum outcome try_remove(struct trial *trial, const char *job)
     return survived ? SURVIVED : known ? STILL_THERE : WAS_REMOVED;
 }
 
-/* The supervisor dies instead of the client. Whether it did is told by the fatal call's log. */
+/* The supervisor dies instead of the client. The fatal call's log says whether it did. */
 static enum outcome try_supervisor(struct trial *trial, const char *job)
 {
     enum outcome outcome;
@@ -430,7 +430,7 @@ static void run_trial(struct trial *trial, struct result *result)
     read_fatal_call(trial, result);
     sw_close(trial->session);
     if (sw_remove_tree(trial->dir, NULL) < 0 && result->outcome != BROKEN)
-        result->outcome = broken(trial, "somebody still writes into '%s'", trial->dir);
+        result->outcome = broken(trial, "a process still writes into '%s'", trial->dir);
 }
 
 /* ---- the matrix ---------------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ static void die(const char *name)
     syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
 }
 
-/* Returns the number of this call; 0 when nobody counts. */
+/* Returns the number of this call; 0 when calls are not counted. */
 static long before(const char *name)
 {
     if (armed < 0)

@@ -19,7 +19,7 @@ static void a_full_disk_is_told_and_the_engine_goes_on(void **state)
     sw_auto(docker_api) struct docker_api *api = NULL;
     sw_autofree char *image = sw_format("%s/private/large:one", getenv("SLIPWAY_TEST_REGISTRY"));
     sw_autofree char *use = NULL;
-    struct docker_pull wish = { .image = image };
+    struct docker_pull wanted = { .image = image };
     struct sw_error err = { 0 };
     bool there = true;
 
@@ -29,7 +29,7 @@ static void a_full_disk_is_told_and_the_engine_goes_on(void **state)
     setenv("DOCKER_PASSWORD", getenv("SLIPWAY_TEST_REGISTRY_PASSWORD"), 1);
     assert_int_equal(docker_endpoint_find(NULL, &endpoint, NULL), 0);
     api = docker_api_open(&endpoint, NULL);
-    assert_int_equal(docker_image_ensure(api, &wish, &use, &err), -1);
+    assert_int_equal(docker_image_ensure(api, &wanted, &use, &err), -1);
     if (err.code != SW_E_REFUSED || !strstr(err.message, "no space left on device"))
         fail_msg("%s: %s", sw_code_name(err.code), err.message);
     assert_non_null(strstr(err.hint, "docker system prune"));

@@ -92,11 +92,11 @@ static void expect_there(const char *image, bool expected)
 
 static void pull(const char *image, enum docker_pull_policy policy, const char *expected)
 {
-    struct docker_pull wish = { .image = image, .policy = policy };
+    struct docker_pull wanted = { .image = image, .policy = policy };
     sw_autofree char *use = NULL;
     struct sw_error err = { 0 };
 
-    if (docker_image_ensure(api, &wish, &use, &err) < 0)
+    if (docker_image_ensure(api, &wanted, &use, &err) < 0)
         fail_msg("%s (%s)", err.message, err.hint);
     assert_string_equal(use, expected);
     expect_there(use, true);
@@ -106,11 +106,11 @@ static void pull(const char *image, enum docker_pull_policy policy, const char *
 static void refuse(const char *image, enum docker_pull_policy policy, enum sw_code code,
                    const char *message, const char *hint)
 {
-    struct docker_pull wish = { .image = image, .policy = policy };
+    struct docker_pull wanted = { .image = image, .policy = policy };
     sw_autofree char *use = NULL;
     struct sw_error err = { 0 };
 
-    assert_int_equal(docker_image_ensure(api, &wish, &use, &err), -1);
+    assert_int_equal(docker_image_ensure(api, &wanted, &use, &err), -1);
     if (!strstr(err.message, message) || !strstr(err.hint, hint) || err.code != code)
         fail_msg("%s: %s (%s)", sw_code_name(err.code), err.message, err.hint);
     assert_null(strstr(err.message, "wrong-secret"));
@@ -197,7 +197,7 @@ static void a_digest_is_pulled_as_one_also_beside_a_tag(void **state)
     use_variables(right());
     pull(both, DOCKER_PULL_MISSING, use);
     unsetenv("DOCKER_PASSWORD");
-    pull(both, DOCKER_PULL_MISSING, use);            /* is there: nobody is asked */
+    pull(both, DOCKER_PULL_MISSING, use);            /* is there: no registry is asked */
 }
 
 static void never_means_never(void **state)
@@ -256,12 +256,12 @@ static int hear(void *context, const char *what, const struct sw_copy_progress *
 static void progress_is_told_layer_by_layer(void **state)
 {
     struct heard heard = { 0 };
-    struct docker_pull wish = { .image = large, .progress = hear, .progress_context = &heard };
+    struct docker_pull wanted = { .image = large, .progress = hear, .progress_context = &heard };
     sw_autofree char *use = NULL;
 
     (void)state;
     use_variables(right());
-    assert_int_equal(docker_image_ensure(api, &wish, &use, NULL), 0);
+    assert_int_equal(docker_image_ensure(api, &wanted, &use, NULL), 0);
     assert_true(heard.calls >= 2);
     assert_int_equal(heard.last.files_total, 1);
     assert_int_equal(heard.last.files_done, 1);
@@ -272,13 +272,13 @@ static void progress_is_told_layer_by_layer(void **state)
 static void a_pull_can_be_stopped(void **state)
 {
     struct heard heard = { .stop = true };
-    struct docker_pull wish = { .image = large, .progress = hear, .progress_context = &heard };
+    struct docker_pull wanted = { .image = large, .progress = hear, .progress_context = &heard };
     sw_autofree char *use = NULL;
     struct sw_error err = { 0 };
 
     (void)state;
     use_variables(right());
-    assert_int_equal(docker_image_ensure(api, &wish, &use, &err), -1);
+    assert_int_equal(docker_image_ensure(api, &wanted, &use, &err), -1);
     assert_int_equal(err.code, SW_E_INTERRUPTED);
     expect_there(large, false);
 }

@@ -198,7 +198,7 @@ static void a_cut_connection_is_unreachable_and_the_next_call_logs_in_again(void
     docker_work(api, 500, NULL);
     docker_drop(api, &over);
     (void)!system(kill_masters);
-    /* The kept connection is dead; whether the call is told so or repeated on a new login is
+    /* The kept connection is dead; whether the call fails or is repeated on a new login is
      * libcurl's choice. Soon it works again, and until then nothing else is said. */
     for (;;) {
         struct docker_call list = { .path = "/images/json" };

@@ -2,7 +2,7 @@
 /*
  * watcher.c - `watcher EVERY_MS JOB...`: stay with jobs until they are over; each round is a line
  * "JOB=STATE/REASON/CODE ...". The program's own watch looks every second; the tests of news want
- * somebody who would wait for an hour.
+ * a client that would wait for an hour.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -198,7 +198,7 @@ def ngc(engine):
                         "net:9")
         hubs.is_refused("a version that is not complete is not used", "ngc://nv/team1/net:pending",
                         NEW_KEY, CONFLICT, "UPLOAD_PENDING")
-        hubs.is_refused("terms that nobody accepted are told, with the place to do it", "ngc://nv/terms:1", OLD_KEY,
+        hubs.is_refused("terms that were not accepted: the error says where", "ngc://nv/terms:1", OLD_KEY,
                         CREDENTIAL, "not accepted", "catalog.ngc.nvidia.com/orgs/nv/resources/terms?version=1")
 
         for where in ("token", "version", "list", "link", "files"):

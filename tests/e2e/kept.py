@@ -25,7 +25,7 @@ ROUNDS = 5
 PATIENCE = 240
 IMAGE = "/media/lustre/kept.sqsh"
 
-# Files while it runs, and one more when it is told to end.
+# Files while it runs, and one more when it is asked to end.
 SAVES = ("trap 'echo final >/results/final.ckpt; exit 0' TERM; i=0; while [ $i -lt 600 ]; do i=$((i+1)); "
          "echo $i >/results/s$i.txt; sleep 0.1; done")
 TRAINS = "echo run >>/results/runs; echo model >/results/model"

@@ -189,7 +189,7 @@ class Selectors(Fixture):
             self.assertRegex(self.say(0, *verb), r"^no job matches .*; 3 in all\n$", verb)
         self.assertEqual(json.loads(self.ends(0, "why", "failed", "-o", "json").stdout), {"version": 1, "jobs": []})
         for verb in ("wait", "cancel", "why", "ps", "status", "retry", "rm", "watch"):
-            self.ends(66, verb, "nobody")
+            self.ends(66, verb, "missing")
         self.ends(66, "ps", "-p", "bogus")
         self.ends(66, "get", "failed")
 

@@ -2,7 +2,7 @@
 /*
  * fuzz_diagnose.c - any bytes as facts, user rules and log of a failed job: there is always one
  * whole verdict, of a known class, with evidence that is short and harmless, and one headline that fits the
- * message of a sighting.
+ * message of an observation.
  *
  * The input is FACTS, a NUL, RULES, a NUL, LOG; what is missing is empty.
  */

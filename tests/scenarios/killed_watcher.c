@@ -194,7 +194,7 @@ static void a_watcher_killed_fifty_times_repeats_and_forgets_nothing(void **stat
     watch_all(here);
     wanted = hooks_wanted(here);
     while (lines_in(heard_path) < wanted && sw_monotonic_ms() < deadline) {
-        json_decref(list_all(here, SW_LOOK_REFRESH));      /* whoever looks, starts what is due */
+        json_decref(list_all(here, SW_LOOK_REFRESH));      /* every client that looks starts what is due */
         sw_sleep_ms(20);
     }
     for (int i = 0; i < 3; i++)                            /* and nothing is run afterwards */

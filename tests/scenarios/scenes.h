@@ -11,7 +11,7 @@
 #include "stage.h"
 
 struct scene {
-    const char *issue;            /* where it was told */
+    const char *issue;            /* where it was reported */
     const char *claim;
     const struct fixture *fixture;
     void (*prove)(void **state);  /* NULL: see `instead` */

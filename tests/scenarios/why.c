@@ -106,7 +106,7 @@ static void a_full_disk_is_told(void **state)
     struct trial *here = *state;
     sw_autofree char *disk = path_in(here, "disk");
 
-    /* A name space of our own: nobody else sees the disk, and it goes when we go. */
+    /* A namespace of our own: no other process sees the disk, and it goes when we go. */
     if (mkdir(disk, 0700) < 0 || unshare(CLONE_NEWNS) < 0 ||
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", disk, "tmpfs", 0, "size=1m") < 0) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# holding.py - a web server with one object whose second half comes when somebody says so, so that a download can be
+# holding.py - a web server with one object whose second half comes on request, so that a download can be
 # looked at while it is under way.
 import http.server
 import threading

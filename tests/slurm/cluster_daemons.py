@@ -209,7 +209,7 @@ def steps_of(node):
 
 
 def kill_node(name):
-    """As if the power went: nobody is left to tell how the tasks ended."""
+    """As if the power went: no process is left to say how the tasks ended."""
     steps = steps_of(name)
     stop(name)
     send(steps, signal.SIGKILL)
@@ -242,7 +242,7 @@ def restart_controller():
 
 
 def lose_node(name):
-    """Killed, and nobody waits for the controller to notice."""
+    """Killed, without waiting for the controller to notice."""
     kill_node(name)
     run("scontrol", "update", "nodename=" + name, "state=down", "reason=lost")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# ssh_faults.py - what stands between a client and a login host, and breaks when it is told to.
+# ssh_faults.py - a proxy between a client and a login host that breaks on command.
 #
 # A listener on this machine that passes bytes to the host's sshd. One fault at a time is armed; it happens when so many
 # more bytes have gone in one direction, and then once: the connection is cut, is silent for a while, says nothing any

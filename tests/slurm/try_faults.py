@@ -4,7 +4,7 @@
 #
 #   tests/slurm/cluster --nodes 2 -- python3 tests/slurm/try_faults.py SLIPWAY [CASE...]
 #
-# SLIPWAY_SOAK rounds (6) meet random faults of SLIPWAY_SEED (2); which ones is told with each.
+# SLIPWAY_SOAK rounds (6) meet random faults of SLIPWAY_SEED (2); each names its own.
 import os
 import random
 import subprocess

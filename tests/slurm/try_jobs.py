@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# try_jobs.py - jobs on a real cluster: what is submitted runs once, and what is told about it is true.
+# try_jobs.py - jobs on a real cluster: what is submitted runs once, and what is reported about it is true.
 #
 #   tests/slurm/cluster --nodes 4 --set EnforcePartLimits=ANY --partition 'paid AllowAccounts=vision,language' -- \
 #       python3 tests/slurm/try_jobs.py SLIPWAY [CASE...]
@@ -173,7 +173,7 @@ def a_dependency_that_fails_ends_the_job(here):
 
 
 def a_failed_step_is_never_complete(here):
-    # A batch script of somebody else that hides the failure of its step, as the Python SDK's does.
+    # A batch script of another author that hides the failure of its step, as the Python SDK's does.
     job = here.submit("true", slurm={"begin": "now+1hour"})
     number = here.as_user("sbatch", "--parsable", "-J", f"tao-job-{job}", "--wrap", "srun false; exit 0", "-o",
                             "/dev/null").strip()
@@ -186,7 +186,7 @@ def a_failed_step_is_never_complete(here):
 
 
 def parts_of_a_heterogeneous_job_are_one_job(here):
-    # Of somebody else's making, as above: ours have equal nodes. The second part waits for the first to let go.
+    # Of another author, as above: ours have equal nodes. The second part waits for the first to let go.
     job = here.submit("true", slurm={"begin": "now+1hour"})
     here.as_user("scancel", here.slurm_id(job))
     name = ("-J", f"tao-job-{job}")
@@ -297,7 +297,7 @@ def secrets_go_with_the_job_however_slurm_ended_it(here):
     for name, (_, _, _, status) in ENDINGS.items():
         here.wait(jobs[name])
         if name in ("killed", "node-lost"):
-            assert os.path.exists(f"{BASE}/env/{jobs[name]}.secrets"), name      # nobody had the time
+            assert os.path.exists(f"{BASE}/env/{jobs[name]}.secrets"), name      # there was no time to remove them
         told = seen(here, jobs[name], status)
         assert not os.path.exists(f"{BASE}/env/{jobs[name]}.secrets"), (name, told)
 
@@ -336,7 +336,7 @@ def the_account_is_found_or_asked_for(here):
     until(lambda: here.call("run", "-d", "--id", "by-language", here.job_file(
         "true", slurm={**paid, "account": "language"}), check=False).returncode == 0, "the named account")
     assert account_of(here, "by-language") == "language"
-    assert "nvalid account" in refused(here, "true", slurm={**paid, "account": "nobody"})
+    assert "nvalid account" in refused(here, "true", slurm={**paid, "account": "missing"})
 
 
 WANTS_ACCOUNT = """function slurm_job_submit(job, partitions, uid)
@@ -464,27 +464,27 @@ BAD_JOBS = [
 
 
 def preflight_refuses_what_run_refuses(here):
-    for wish, words in BAD_JOBS:
-        path = here.job_file("true", **wish)
+    for wanted, words in BAD_JOBS:
+        path = here.job_file("true", **wanted)
         said = here.call("preflight", path, check=False)
-        assert said.returncode == 1 and all(word in said.stdout for word in words), (wish, said.stdout, said.stderr)
+        assert said.returncode == 1 and all(word in said.stdout for word in words), (wanted, said.stdout, said.stderr)
         run = here.call("run", "-d", path, check=False)
-        assert run.returncode not in (0, 69) and words[0] in run.stderr, (wish, run.returncode, run.stderr)
+        assert run.returncode not in (0, 69) and words[0] in run.stderr, (wanted, run.returncode, run.stderr)
     assert not here.as_user("squeue", "-h").strip(), here.as_user("squeue")
 
 
 def preflight_refuses_what_slurm_would_queue_for_ever(here):
-    for wish in ({"nodes": 9}, {"cpus": 5000}):
-        said = here.call("preflight", here.job_file("true", **wish), check=False)
-        assert said.returncode == 1 and "Slurm refused the job" in said.stdout, (wish, said.stdout)
+    for wanted in ({"nodes": 9}, {"cpus": 5000}):
+        said = here.call("preflight", here.job_file("true", **wanted), check=False)
+        assert said.returncode == 1 and "Slurm refused the job" in said.stdout, (wanted, said.stdout)
 
 
 def preflight_passes_what_runs(here):
-    for wish in ({"gpus": 2, "memory": "1GiB"},
+    for wanted in ({"gpus": 2, "memory": "1GiB"},
                  {"time": "2h", "slurm": {"partition": ["short", "batch"]},
                   "outputs": {"/results": {"to": f"{BASE}/new/folder"}}}):
-        said = here.call("preflight", here.job_file("true", **wish), check=False)
-        assert said.returncode == 0, (wish, said.stdout, said.stderr)
+        said = here.call("preflight", here.job_file("true", **wanted), check=False)
+        assert said.returncode == 0, (wanted, said.stdout, said.stderr)
 
 
 # ---- other clients

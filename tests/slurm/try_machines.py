@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# try_machines.py - a partition of other processors gets their runner, and nobody says so in an option.
+# try_machines.py - a partition of other processors gets their runner, without an option that says so.
 #
 #   tests/slurm/cluster --nodes 2 --machine n2=aarch64 --partition 'grace Nodes=n2' -- \\
 #       python3 tests/slurm/try_machines.py SLIPWAY [CASE...]

@@ -189,7 +189,7 @@ def jobs_that_wait_follow_it_to_another_node(here):
         here.wait(job)
         assert here.attempts(job) and here.attempts(job)[0]["at"] >= ended, (here.attempts(job), ended)
         assert here.status(job)["status"] == "Complete", here.status(job)
-    here.had_ids(waiting[0], 2)                   # it had a successor itself, which waited for nobody
+    here.had_ids(waiting[0], 2)                   # it had a successor itself, which waited for no job
     late = here.submit("true", slurm={"dependency": f"afterok:{first}"})
     here.wait(late)
     assert here.status(late)["status"] == "Complete"
@@ -198,7 +198,7 @@ def jobs_that_wait_follow_it_to_another_node(here):
 def what_cannot_happen_any_more_is_not_waited_for(here):
     failed = here.submit("exit 3", retry={"max": 0})
     here.wait(failed)
-    for waits, word in ((f"afterok:{failed}", "not ended well"), ("afterok:nobody-here", "there is no job")):
+    for waits, word in ((f"afterok:{failed}", "not ended well"), ("afterok:missing-job", "there is no job")):
         done = here.call("run", "-d", here.job_file("true", slurm={"dependency": waits}), check=False)
         assert done.returncode != 0 and word in done.stderr, done.stderr
     other = here.submit("true", slurm={"dependency": f"afternotok:{failed}"})

@@ -32,7 +32,7 @@ for _ in range(200):
     except OSError:
         time.sleep(0.05)
 else:
-    raise SystemExit("nobody answers at " + host)
+    raise SystemExit("no answer at " + host)
 if os.environ["COSMOS_CONTROLLER"] == "1":
     thread.join()
     print("HEARD " + json.dumps(heard))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# try_stops.py - a stop is a stop: one TERM, and the whole grace before KILL, whoever stops the job.
+# try_stops.py - a stop is a stop: one TERM, and the whole grace before KILL, however the job is stopped.
 #
 #   tests/slurm/cluster --nodes 4 -- python3 tests/slurm/try_stops.py SLIPWAY [CASE...]
 #

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# claims_told.py - claims are told one by one as they hold or not; the last line and the exit status sum them up.
+# claims_told.py - claims are reported one by one; the last line and the exit status sum them up.
 import sys
 
 failures = []

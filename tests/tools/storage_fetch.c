@@ -6,7 +6,7 @@
  *     storage_fetch URI FOLDER [BYTES_PER_RANGE [COMMAND]]
  *
  * Every file is read in ranges, its size and digest are checked, its name is printed. COMMAND runs
- * once, between the listing and the first file: the moment for somebody to push a new version.
+ * once, between the listing and the first file: the moment for a new version to be pushed.
  */
 #include <stdio.h>
 #include <string.h>

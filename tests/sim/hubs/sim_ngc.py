@@ -18,7 +18,7 @@ What NVIDIA's own client (ngcsdk 4.37.0, tests/e2e/hubs_peers_ngc.py) does and e
 - It asks for links without page-size, and counts pages as totalResults // size + 1: often one more
   than there are.
 - It asks for an empty file with `Range: bytes=0--1`.
-- It takes 412, when files are listed, for terms that nobody accepted in the catalogue.
+- It takes 412, when files are listed, for terms that were not accepted in the catalogue.
 - Its tables of the answers: a version is 1 to 255 signs without '/', a name up to 128, a path up to
   1023; statusCode is one of a list (CODES: those used here); nextPage is a text; size is the number
   of results in the page.
@@ -73,7 +73,7 @@ class Account(Handler):
         return super().order(path, body)
 
     def scopes(self):
-        """What the bearer was limited to, [] is no limit; None: it is no good, and was told so."""
+        """What the bearer was limited to, [] is no limit; None: it is no good, and the answer says so."""
         said = self.headers.get("Authorization", "")
         if not said.startswith("Bearer "):
             return self.refuse(401, "UNAUTHORIZED", "No credentials")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_beside.c - why, reports, sweeping up: nothing is told that must not be told, and nothing is
+ * test_beside.c - why, reports, sweeping up: nothing is shown that must stay hidden, and nothing is
  * removed that is not ours.
  */
 #include "watch_test.h"
@@ -87,7 +87,7 @@ static void a_report_about_no_job_tells_of_the_installation(void **state)
 
     must(sw_report(here->session, NULL, path, &here->err));
     assert_int_equal(stat(path, &info), 0);
-    assert_int_equal(sw_report(here->session, "nobody-aaaaaaaa", path, &here->err), -1);
+    assert_int_equal(sw_report(here->session, "missing-aaaaaaaa", path, &here->err), -1);
     assert_int_equal(here->err.code, SW_E_NOT_FOUND);
 }
 

@@ -92,7 +92,7 @@ static const struct {
     { "an empty text", "", { NULL }, 1, SW_E_USAGE, 0 },
     { "a label without a key", "all", { "=x" }, 1, SW_E_USAGE, 0 },
     { "an empty label", NULL, { "" }, 0, SW_E_USAGE, 0 },
-    { "nobody", "nobody", { NULL }, 1, SW_E_NOT_FOUND, 0 },
+    { "missing", "missing", { NULL }, 1, SW_E_NOT_FOUND, 0 },
     { "a job before the first", "last-99999", { NULL }, 1, SW_E_NOT_FOUND, 0 },
     { "a state that no job is in", "pending", { NULL }, 1, SW_OK, 0 },
     { "a label that no job has", NULL, { "nope" }, 0, SW_OK, 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_watch.c - what watchers do happens once, however many there are and however they die; a
- * slow platform keeps nobody waiting.
+ * slow platform delays no caller.
  */
 #include "watch_test.h"
 

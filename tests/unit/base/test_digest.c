@@ -50,7 +50,7 @@ static void digests_are_those_of_the_standards(void **state)
     }
 }
 
-static void a_million_letters_a_make_the_known_sha256(void **state)
+static void a_million_times_a_makes_the_known_sha256(void **state)
 {
     struct sw_digest digest;
     char hex[SW_DIGEST_HEX], piece[1000];
@@ -120,7 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digests_are_those_of_the_standards),
-        cmocka_unit_test(a_million_letters_a_make_the_known_sha256),
+        cmocka_unit_test(a_million_times_a_makes_the_known_sha256),
         cmocka_unit_test(pieces_of_any_length_make_the_same_digest),
         cmocka_unit_test(hmac_is_that_of_rfc_4231),
         cmocka_unit_test(base64_is_padded),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_thread.c - threads that nobody joins are seen off when they are through, and counted until then.
+ * test_thread.c - threads that no caller joins are joined when they end, and counted until then.
  */
 #include <stdarg.h>
 #include <stddef.h>

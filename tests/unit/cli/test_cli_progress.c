@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cli_progress.c - progress and GPU use are told as people read them. */
+/* test_cli_progress.c - progress and GPU use are shown as people read them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

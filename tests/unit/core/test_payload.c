@@ -12,7 +12,7 @@
 
 #include "core/payload.h"
 
-static void a_letter_survives_the_journey(void **state)
+static void a_payload_is_read_back_as_written(void **state)
 {
     sw_auto(sw_payload) struct sw_payload *sent = sw_payload_new();
     sw_auto(sw_payload) struct sw_payload *got = NULL;
@@ -39,7 +39,7 @@ static void a_letter_survives_the_journey(void **state)
     assert_null(got->argv);
 }
 
-static void a_letter_of_another_version_is_refused_by_name(void **state)
+static void a_payload_of_another_version_is_refused_by_name(void **state)
 {
     sw_auto(json) json_t *json = json_pack("{s:i,s:s,s:s}", "version", 99, "job_id", "a",
                                            "command", "x");
@@ -51,7 +51,7 @@ static void a_letter_of_another_version_is_refused_by_name(void **state)
     assert_non_null(strstr(err.message, "version 99"));
 }
 
-static void a_letter_without_a_command_is_refused(void **state)
+static void a_payload_without_a_command_is_refused(void **state)
 {
     sw_auto(json) json_t *json = json_pack("{s:i,s:s}", "version", SW_PAYLOAD_VERSION, "job_id",
                                            "a");
@@ -107,9 +107,9 @@ static void certificates_that_the_user_named_travel_and_nothing_beside_them(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_letter_survives_the_journey),
-        cmocka_unit_test(a_letter_of_another_version_is_refused_by_name),
-        cmocka_unit_test(a_letter_without_a_command_is_refused),
+        cmocka_unit_test(a_payload_is_read_back_as_written),
+        cmocka_unit_test(a_payload_of_another_version_is_refused_by_name),
+        cmocka_unit_test(a_payload_without_a_command_is_refused),
         cmocka_unit_test(certificates_that_the_user_named_travel_and_nothing_beside_them),
     };
 

@@ -258,7 +258,7 @@ static void no_milestone_between_two_readings_is_missed(void **state)
     while ((at = sw_progress_milestone(at, 34, 10)) >= 0)
         assert_int_equal(at, expected[n++]);
     assert_int_equal(n, 3);
-    assert_int_equal(sw_progress_milestone(10, 10, 10), -1);    /* each is told once */
+    assert_int_equal(sw_progress_milestone(10, 10, 10), -1);    /* each is reported once */
     assert_int_equal(sw_progress_milestone(9, 10, 10), 10);
     assert_int_equal(sw_progress_milestone(-1, 0, 10), -1);     /* epoch 0 is none */
     assert_int_equal(sw_progress_milestone(-1, 1, 1), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rules.c - the same facts get the same verdict; what nobody knows is called unknown. */
+/* test_rules.c - the same facts get the same verdict; what is not known is called unknown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

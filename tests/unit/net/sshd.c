@@ -44,7 +44,7 @@ static void raise_loopback(void)
 }
 
 /* PID 1 collects whatever was orphaned and leaves with the test. The test itself is another
- * process: nobody may trace PID 1, and the leak sanitizer does. */
+ * process: PID 1 may not be traced, and the leak sanitizer does. */
 static void be_init(void)
 {
     pid_t test = fork(), ended;
@@ -175,8 +175,8 @@ void sshd_start(struct sshd *sshd, const char *more_config)
     }
 }
 
-/* A process that it forked a moment ago has its sockets until it is somebody else: the next sshd could not
- * take the addresses, and would be thought to listen. */
+/* A process that it forked a moment ago has its sockets until it has executed another program: the next
+ * sshd could not take the addresses, and would be thought to listen. */
 void sshd_stop(struct sshd *sshd)
 {
     int64_t until = sw_monotonic_ms() + PATIENCE_MS;

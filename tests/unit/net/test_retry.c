@@ -32,7 +32,7 @@ static void the_last_try_is_the_last(void **state)
     assert_int_equal(sw_retry_pause(&sw_retry_usual, 8, 0, 5000), -1);
 }
 
-static void the_servers_wish_counts_but_not_without_end(void **state)
+static void retry_after_counts_up_to_a_limit(void **state)
 {
     (void)state;
     assert_int_equal(sw_retry_pause(&sw_retry_usual, 1, 0, 7000), 7000);
@@ -63,7 +63,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses_double_and_stay_in_the_upper_half),
         cmocka_unit_test(the_last_try_is_the_last),
-        cmocka_unit_test(the_servers_wish_counts_but_not_without_end),
+        cmocka_unit_test(retry_after_counts_up_to_a_limit),
         cmocka_unit_test(retry_after_is_seconds_or_a_date),
         cmocka_unit_test(only_statuses_that_may_pass_are_tried_again),
     };

@@ -691,9 +691,9 @@ static void hosts_that_do_not_answer_are_unreachable(void **state)
     close(silent);
     options.hosts = "127.0.0.2";
     expect_refused(options, SW_E_UNREACHABLE, "refused the connection", "sshd");
-    options.hosts = "nobody.invalid";
+    options.hosts = "missing.invalid";
     expect_refused(options, SW_E_UNREACHABLE, "resolve", "spelling");
-    options.hosts = "127.0.0.2,nobody.invalid";
+    options.hosts = "127.0.0.2,missing.invalid";
     expect_refused(options, SW_E_UNREACHABLE, "none of 2 login hosts", "");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_tls.c - the words for refused certificates, the bundle inside, and credentials that stay off
- * open wires. Refused requests never leave: the address used is one that nobody has (RFC 5737).
+ * open wires. Refused requests never leave: the address used is one that no host has (RFC 5737).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -134,7 +134,7 @@ static void credentials_stay_and_are_named(void **state)
     }
 }
 
-static void credentials_named_letter_for_letter_travel_with_a_warning(void **state)
+static void credentials_named_by_their_exact_name_travel_with_a_warning(void **state)
 {
     struct place *here = *state;
     sw_auto(json) json_t *include = json_pack("[s, s, s]", "*", "./.env", "deep/.aws/config");
@@ -316,7 +316,7 @@ int main(void)
         CLAIM(a_whole_tree_leaves_nothing_out),
         CLAIM(include_and_exclude_choose),
         CLAIM(credentials_stay_and_are_named),
-        CLAIM(credentials_named_letter_for_letter_travel_with_a_warning),
+        CLAIM(credentials_named_by_their_exact_name_travel_with_a_warning),
         CLAIM(links_that_lead_out_and_pipes_are_named),
         CLAIM(what_others_could_not_read_they_cannot_read_there),
         CLAIM(only_the_active_recipe_travels),

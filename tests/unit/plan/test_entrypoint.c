@@ -78,7 +78,7 @@ static const struct {
       "\"extract\":false}},\"outputs\":{\"/results\":{\"to\":\"s3://b/runs/{id}/\",\"every\":\"5m\"}}}" },
 };
 
-static void the_letter_and_its_description_are_as_reviewed(void **state)
+static void the_payload_and_its_description_are_as_reviewed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(jobs); i++) {
@@ -191,7 +191,7 @@ static void the_script_runs_in_every_shell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_letter_and_its_description_are_as_reviewed),
+        cmocka_unit_test(the_payload_and_its_description_are_as_reviewed),
         cmocka_unit_test(the_script_is_as_reviewed),
         cmocka_unit_test(the_script_runs_in_every_shell),
     };

@@ -31,7 +31,7 @@ static int remove_all(void **state)
     return sw_remove_tree(folder, NULL);
 }
 
-/* A job of its own, or NULL: nobody's. */
+/* A job of its own, or NULL: of no job. */
 static char *clone_for(const char *job, const char *ref, struct sw_error *err)
 {
     sw_autofree char *text = sw_format("git+file://%s/r.git@%s:/opt/code", folder, ref);

@@ -26,7 +26,7 @@ static const char family[] =
     "nodes = 3\n"
     "memory = \"8GiB\"\n";
 
-static void a_section_inherits_by_name_and_by_wish(void **state)
+static void a_section_inherits_by_name_and_on_request(void **state)
 {
     sw_auto(sw_spec) struct sw_spec *spec =
         must_resolve(&(struct given){ .profiles = family, .profile = "lepton_sft" });
@@ -47,7 +47,7 @@ static void a_section_inherits_by_name_and_by_wish(void **state)
                         "profile [lepton] env.toml:2");
 }
 
-static void without_a_wish_the_section_of_the_platform_counts(void **state)
+static void without_a_choice_the_section_of_the_platform_counts(void **state)
 {
     sw_auto(sw_spec) struct sw_spec *spec =
         must_resolve(&(struct given){ .job = "platform: lepton\n", .profiles = family });
@@ -99,14 +99,14 @@ static const struct { struct given given; const char *message; } mistakes[] = {
       "env.toml:6:1: profile [b] inherits itself through [c]" },
     { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = \"slurm_a\"\n" },
       "env.toml:2:1: profile [slurm_a] inherits itself through [slurm_a]" },
-    { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = \"nobody\"\n" },
-      "env.toml:2:1: profile [slurm_a] inherits [nobody], which does not exist" },
+    { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = \"missing\"\n" },
+      "env.toml:2:1: profile [slurm_a] inherits [missing], which does not exist" },
     { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = 3\n" },
       "env.toml:2:1: inherit: expected the name of a section, or a list of names" },
-    { { .profile = "nobody", .profiles = "[slurm]\n" },
-      "there is no profile [nobody] in env.toml or ~/.config/slipway/profiles.toml" },
-    { { .profile = "nobody" },
-      "there is no profile [nobody] in env.toml or ~/.config/slipway/profiles.toml" },
+    { { .profile = "missing", .profiles = "[slurm]\n" },
+      "there is no profile [missing] in env.toml or ~/.config/slipway/profiles.toml" },
+    { { .profile = "missing" },
+      "there is no profile [missing] in env.toml or ~/.config/slipway/profiles.toml" },
     { { .profile = "odd", .profiles = "[odd]\nA = \"1\"\n" },
       "profile [odd] belongs to no platform: add platform = \"NAME\" to it" },
     { { .profile = "odd", .profiles = "[odd]\nplatform = \"slrm\"\n" },
@@ -260,10 +260,10 @@ static void all_that_trust_would_let_through_is_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_section_inherits_by_name_and_by_wish),
+        cmocka_unit_test(a_section_inherits_by_name_and_on_request),
         cmocka_unit_test(what_a_file_decides_that_is_not_trusted_is_noted),
         cmocka_unit_test(all_that_trust_would_let_through_is_listed),
-        cmocka_unit_test(without_a_wish_the_section_of_the_platform_counts),
+        cmocka_unit_test(without_a_choice_the_section_of_the_platform_counts),
         cmocka_unit_test(shared_sections_become_variables_of_every_job),
         cmocka_unit_test(a_credential_in_a_profile_earns_a_warning),
         cmocka_unit_test(mistakes_in_profiles_are_told_with_their_place),

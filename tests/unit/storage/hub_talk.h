@@ -125,7 +125,7 @@ static inline void talk_ready(struct talk *talk, const char *uri, const char *re
     assert_int_equal(talk->op.object.kind, SW_OBJECT_FOLDER);
 }
 
-/* None of these can be opened, and each is told why. */
+/* None of these can be opened, and each says why. */
 static inline void talk_refuses(const char *const *uris, size_t count)
 {
     talk_settings = "";

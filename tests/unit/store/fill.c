@@ -3,7 +3,7 @@
  * fill.c - the jobs of fill.h.
  *
  * Rows are made by the store's own insert, so their shape cannot drift from the real one; only
- * the states, which would need one sighting each, are spread by a single statement.
+ * the states, which would need one observation each, are spread by a single statement.
  */
 #include "fill.h"
 
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "store/store_internal.h"
 
-/* What still runs is on a platform that nobody here will ask about it. */
+/* What still runs is on a platform that no client here asks. */
 static const char SQL_SPREAD[] =
     "UPDATE jobs SET"
     "  platform = CASE seq % 20 WHEN 0 THEN 'elsewhere' ELSE platform END,"

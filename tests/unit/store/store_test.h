@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_test.h - what every test of the store needs: a folder of its own, a job, a sighting.
+ * store_test.h - what every test of the store needs: a folder of its own, a job, an observation.
  *
  * Each test opens its own store in a fresh folder under /tmp, so tests may run side by side.
  */
@@ -18,15 +18,15 @@
 #include "base/file.h"
 #include "store/store_internal.h"
 
-struct harbour {                     /* the state of each test */
+struct store_fixture {                     /* the state of each test */
     char dir[64];
     struct sw_store *store;
     struct sw_error err;
 };
 
-static inline int open_harbour(void **state)
+static inline int store_fixture_open(void **state)
 {
-    struct harbour *here = sw_new(struct harbour);
+    struct store_fixture *here = sw_new(struct store_fixture);
 
     snprintf(here->dir, sizeof here->dir, "/tmp/slipway-store-XXXXXX");
     if (!mkdtemp(here->dir))
@@ -38,9 +38,9 @@ static inline int open_harbour(void **state)
     return here->store ? 0 : -1;
 }
 
-static inline int close_harbour(void **state)
+static inline int store_fixture_close(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     sw_store_close(here->store);
     sw_remove_tree(here->dir, NULL);
@@ -48,10 +48,10 @@ static inline int close_harbour(void **state)
     return 0;
 }
 
-#define HARBOUR_TEST(name) cmocka_unit_test_setup_teardown(name, open_harbour, close_harbour)
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_open, store_fixture_close)
 
 /* Close and open again, as the next process would. */
-static inline void reopen(struct harbour *here)
+static inline void reopen(struct store_fixture *here)
 {
     sw_store_close(here->store);
     here->store = sw_store_open(here->dir, false, &here->err);
@@ -85,23 +85,23 @@ static inline int add_job(struct sw_store *store, const char *id, struct sw_erro
     return sw_store_add(store, &job, err);
 }
 
-static inline struct sw_observation sighting(const char *id, enum sw_state state)
+static inline struct sw_observation observation(const char *id, enum sw_state state)
 {
     return (struct sw_observation){ .job = { .id = id, .attempt = 1 }, .presence = SW_PRESENT,
                                  .state = state, .exit_code = SW_NO_EXIT_CODE,
                                  .failed_replica = -1 };
 }
 
-static inline bool saw(struct harbour *here, const char *id, enum sw_state state)
+static inline bool saw(struct store_fixture *here, const char *id, enum sw_state state)
 {
-    struct sw_observation seen = sighting(id, state);
+    struct sw_observation seen = observation(id, state);
     bool changed = false;
 
     assert_ok(sw_store_saw(here->store, &seen, NULL, sw_now_ms(), &changed, &here->err));
     return changed;
 }
 
-static inline enum sw_state state_of(struct harbour *here, const char *id)
+static inline enum sw_state state_of(struct store_fixture *here, const char *id)
 {
     struct sw_job job = { 0 };
     enum sw_state state;
@@ -112,7 +112,7 @@ static inline enum sw_state state_of(struct harbour *here, const char *id)
     return state;
 }
 
-static inline int64_t number(struct harbour *here, const char *sql)
+static inline int64_t number(struct store_fixture *here, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int64_t value;

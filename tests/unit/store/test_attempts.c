@@ -6,9 +6,9 @@
 
 static const char ID[] = "job-aaaaaaaa";
 
-static void fail_with(struct harbour *here, int attempt, int exit_code)
+static void fail_with(struct store_fixture *here, int attempt, int exit_code)
 {
-    struct sw_observation seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = observation(ID, SW_ERROR);
 
     seen.job.attempt = attempt;
     seen.exit_code = exit_code;
@@ -17,7 +17,7 @@ static void fail_with(struct harbour *here, int attempt, int exit_code)
 
 static void each_attempt_keeps_its_own_end(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *details = sw_json_object(SW_INT("pid", 1));
     sw_auto(json) json_t *attempts = NULL;
     sw_auto(sw_job) struct sw_job job = { 0 };
@@ -47,7 +47,7 @@ static void each_attempt_keeps_its_own_end(void **state)
 
 static void a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *attempts = NULL;
     sw_auto(sw_job) struct sw_job job = { 0 };
     int attempt = 0;
@@ -67,7 +67,7 @@ static void a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job(voi
 
 static void only_one_caller_begins_the_next_attempt(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     int attempt = 0;
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -81,7 +81,7 @@ static void only_one_caller_begins_the_next_attempt(void **state)
 
 static void a_job_being_canceled_is_not_tried_again_until_it_is_over(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
     int attempt = 0;
 
@@ -99,8 +99,8 @@ static void a_job_being_canceled_is_not_tried_again_until_it_is_over(void **stat
 
 static void attempts_that_nobody_saw_are_told_once(void **state)
 {
-    struct harbour *here = *state;
-    struct sw_observation seen = sighting(ID, SW_RUNNING);
+    struct store_fixture *here = *state;
+    struct sw_observation seen = observation(ID, SW_RUNNING);
     sw_auto(json) json_t *before =
         json_loads("[{\"number\":1,\"state\":\"Error\",\"exit_code\":1,\"cause\":\"gpu\",\"node\":\"n1\"},"
                    "{\"number\":2,\"state\":\"Error\",\"exit_code\":null,\"remote_id\":\"8\"}]", 0, NULL);
@@ -129,21 +129,21 @@ static void attempts_that_nobody_saw_are_told_once(void **state)
 
 static void attempts_of_no_job_are_not_found(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
-    assert_null(sw_store_attempts(here->store, "nobody", &here->err));
+    assert_null(sw_store_attempts(here->store, "missing", &here->err));
     assert_int_equal(here->err.code, SW_E_NOT_FOUND);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(each_attempt_keeps_its_own_end),
-        HARBOUR_TEST(a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job),
-        HARBOUR_TEST(only_one_caller_begins_the_next_attempt),
-        HARBOUR_TEST(a_job_being_canceled_is_not_tried_again_until_it_is_over),
-        HARBOUR_TEST(attempts_that_nobody_saw_are_told_once),
-        HARBOUR_TEST(attempts_of_no_job_are_not_found),
+        STORE_TEST(each_attempt_keeps_its_own_end),
+        STORE_TEST(a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job),
+        STORE_TEST(only_one_caller_begins_the_next_attempt),
+        STORE_TEST(a_job_being_canceled_is_not_tried_again_until_it_is_over),
+        STORE_TEST(attempts_that_nobody_saw_are_told_once),
+        STORE_TEST(attempts_of_no_job_are_not_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,18 +6,18 @@
 
 static const char ID[] = "job-aaaaaaaa";
 
-static void fails(struct harbour *here, int attempt)
+static void fails(struct store_fixture *here, int attempt)
 {
-    struct sw_observation seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = observation(ID, SW_ERROR);
 
     seen.job.attempt = attempt;
     seen.exit_code = 74;
     assert_ok(sw_store_saw(here->store, &seen, NULL, sw_now_ms(), NULL, &here->err));
 }
 
-static void retry(struct harbour *here, int attempt, bool only_collect)
+static void retry(struct store_fixture *here, int attempt, bool only_collect)
 {
-    struct sw_observation seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = observation(ID, SW_ERROR);
     bool won = false;
 
     seen.job.attempt = attempt;
@@ -26,14 +26,14 @@ static void retry(struct harbour *here, int attempt, bool only_collect)
     assert_true(won);
 }
 
-static void expect(struct harbour *here, bool only_collect, int command_exit)
+static void expect(struct store_fixture *here, bool only_collect, int command_exit)
 {
     sw_auto(sw_job) struct sw_job one = { 0 }, many = { 0 };
     const char ids[1][SW_ID_SIZE] = { "job-aaaaaaaa" };
     size_t found = 0;
 
     assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &one, &here->err));
-    assert_ok(sw_store_get_many(here->store, ids, 1, &many, &found, &here->err));
+    assert_ok(sw_store_get_many(here->store, ids, 1, NULL, &many, &found, &here->err));
     assert_int_equal(one.only_collect, only_collect);
     assert_int_equal(many.only_collect, only_collect);
     assert_int_equal(one.command_exit, command_exit);
@@ -42,7 +42,7 @@ static void expect(struct harbour *here, bool only_collect, int command_exit)
 
 static void by_hand_it_is_said_each_time(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     int attempt = 0;
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -59,7 +59,7 @@ static void by_hand_it_is_said_each_time(void **state)
 /* Whatever ends an attempt that only collects: the command is not run again. */
 static void a_retry_keeps_what_was_said(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(sw_store_submitted(here->store, ID, "first", NULL, NULL, &here->err));
@@ -73,8 +73,8 @@ static void a_retry_keeps_what_was_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(by_hand_it_is_said_each_time),
-        HARBOUR_TEST(a_retry_keeps_what_was_said),
+        STORE_TEST(by_hand_it_is_said_each_time),
+        STORE_TEST(a_retry_keeps_what_was_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

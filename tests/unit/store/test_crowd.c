@@ -23,7 +23,7 @@ static void join(const pid_t *children, size_t count)
     assert_int_equal(failed, 0);
 }
 
-static void crowd(struct harbour *here, int (*work)(const char *dir, int index))
+static void crowd(struct store_fixture *here, int (*work)(const char *dir, int index))
 {
     pid_t children[PROCESSES];
 
@@ -48,7 +48,7 @@ static int report(const struct sw_error *err)
 
 static int live(struct sw_store *store, const char *id, struct sw_error *err)
 {
-    struct sw_observation running = sighting(id, SW_RUNNING), done = sighting(id, SW_COMPLETE);
+    struct sw_observation running = observation(id, SW_RUNNING), done = observation(id, SW_COMPLETE);
 
     if (sw_store_submitted(store, id, "remote", NULL, NULL, err) < 0 ||
         sw_store_saw(store, &running, NULL, sw_now_ms(), NULL, err) < 0)
@@ -80,7 +80,7 @@ static int add_and_live(const char *dir, int index)
 
 static void sixteen_processes_lose_and_double_nothing(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     const int jobs = PROCESSES * JOBS_EACH + SHARED;
     sw_autofree char *problem = NULL;
 
@@ -89,7 +89,7 @@ static void sixteen_processes_lose_and_double_nothing(void **state)
     assert_int_equal(number(here, "SELECT count(*) FROM jobs WHERE state = 'Complete'"), jobs);
     assert_int_equal(number(here, "SELECT count(*) FROM attempts"), jobs);
     assert_int_equal(number(here, "SELECT count(*) FROM events WHERE kind = 'submitting'"), jobs);
-    /* Whoever was late learnt that the job is complete; nobody wrote Running over it. */
+    /* A late process learnt that the job is complete; none wrote Running over it. */
     assert_int_equal(number(here, "SELECT count(*) FROM events WHERE kind = 'state'"), 2 * jobs);
     assert_ok(sw_store_check(here->store, &problem, &here->err));
     assert_string_equal(problem, "");
@@ -128,7 +128,7 @@ static int claim_all(const char *dir, int index)
 
 static void a_claim_and_an_attempt_have_exactly_one_winner(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *dead = owner(-1);
 
     for (int i = 0; i < SHARED; i++) {
@@ -164,7 +164,7 @@ static void write_until_killed(const char *dir, int round, int tell)
 }
 
 /* Kill a writer after it told of `wanted` jobs, wherever it is then. How many it told of. */
-static int64_t kill_a_writer(struct harbour *here, int round)
+static int64_t kill_a_writer(struct store_fixture *here, int round)
 {
     int wanted = 1 + round % 7, ends[2];
     int64_t told = 0;
@@ -192,7 +192,7 @@ static int64_t kill_a_writer(struct harbour *here, int round)
 
 static void a_killed_writer_leaves_whole_rows_and_every_promise_kept(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     int64_t told = 0;
 
     sw_store_close(here->store);
@@ -201,7 +201,7 @@ static void a_killed_writer_leaves_whole_rows_and_every_promise_kept(void **stat
         told += kill_a_writer(here, round);
         here->store = sw_store_open(here->dir, false, &here->err);
         assert_non_null(here->store);
-        /* One more than told is possible each time: killed between commit and telling. */
+        /* One more than told is possible each time: killed between commit and chosen. */
         assert_in_range(number(here, "SELECT count(*) FROM jobs"), told, told + round + 1);
         assert_int_equal(number(here, "SELECT count(*) FROM jobs WHERE seq NOT IN (SELECT job"
                                       " FROM attempts) OR seq NOT IN (SELECT job FROM events) OR"
@@ -223,7 +223,7 @@ static void a_killed_writer_leaves_whole_rows_and_every_promise_kept(void **stat
 struct thread {
     pthread_t id;
     int index;
-    struct harbour *here;
+    struct store_fixture *here;
     struct sw_error err;
     int result;
 };
@@ -253,7 +253,7 @@ static void *use_store(void *argument)
 
 static void one_store_serves_many_threads(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct thread threads[THREADS] = { 0 };
 
     for (int i = 0; i < THREADS; i++) {
@@ -273,10 +273,10 @@ static void one_store_serves_many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(sixteen_processes_lose_and_double_nothing),
-        HARBOUR_TEST(a_claim_and_an_attempt_have_exactly_one_winner),
-        HARBOUR_TEST(a_killed_writer_leaves_whole_rows_and_every_promise_kept),
-        HARBOUR_TEST(one_store_serves_many_threads),
+        STORE_TEST(sixteen_processes_lose_and_double_nothing),
+        STORE_TEST(a_claim_and_an_attempt_have_exactly_one_winner),
+        STORE_TEST(a_killed_writer_leaves_whole_rows_and_every_promise_kept),
+        STORE_TEST(one_store_serves_many_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

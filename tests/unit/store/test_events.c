@@ -29,9 +29,9 @@ static int hear(void *context, int64_t seq, int64_t at_ms, const char *job_id, c
 
 static void a_job_tells_its_story_in_order(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct heard heard = { 0 };
-    struct sw_observation seen = sighting(ID, SW_RUNNING);
+    struct sw_observation seen = observation(ID, SW_RUNNING);
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(add_job(here->store, "other-aaaaaaaa", &here->err));
@@ -52,7 +52,7 @@ static void a_job_tells_its_story_in_order(void **state)
 
 static void events_after_a_number_are_the_rest(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct heard first = { .stop_after = 300 }, rest = { 0 };
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -69,7 +69,7 @@ static void events_after_a_number_are_the_rest(void **state)
 
 static void a_number_is_never_used_again(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct heard heard = { 0 };
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -84,19 +84,19 @@ static void a_number_is_never_used_again(void **state)
 
 static void an_event_of_no_job_is_refused(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
-    assert_refused(sw_store_event(here->store, "nobody", "hook", NULL, &here->err),
+    assert_refused(sw_store_event(here->store, "missing", "hook", NULL, &here->err),
                    SW_E_NOT_FOUND);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(a_job_tells_its_story_in_order),
-        HARBOUR_TEST(events_after_a_number_are_the_rest),
-        HARBOUR_TEST(a_number_is_never_used_again),
-        HARBOUR_TEST(an_event_of_no_job_is_refused),
+        STORE_TEST(a_job_tells_its_story_in_order),
+        STORE_TEST(events_after_a_number_are_the_rest),
+        STORE_TEST(a_number_is_never_used_again),
+        STORE_TEST(an_event_of_no_job_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

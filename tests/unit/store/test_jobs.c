@@ -13,7 +13,7 @@ static json_t *owner(int pid)
 
 static void what_was_added_is_read_back(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *plan = sw_json_object(SW_STR("z", "1"), SW_STR("a", "2"));
     sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "vision"), SW_STR("empty", ""));
     sw_auto(json) json_t *me = owner(1);
@@ -49,7 +49,7 @@ static void what_was_added_is_read_back(void **state)
 
 static void an_id_is_given_only_once(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_refused(add_job(here->store, ID, &here->err), SW_E_CONFLICT);
@@ -59,7 +59,7 @@ static void an_id_is_given_only_once(void **state)
 
 static void an_id_that_is_none_is_refused(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     assert_int_equal(add_job(here->store, "Not An Id", &here->err), -1);
     assert_int_equal(number(here, "SELECT count(*) FROM jobs"), 0);
@@ -67,7 +67,7 @@ static void an_id_that_is_none_is_refused(void **state)
 
 static void a_confirmed_submit_is_remembered_and_does_not_touch_the_state(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *details = sw_json_object(SW_INT("pid", 4711));
     sw_auto(sw_job) struct sw_job job = { 0 };
 
@@ -82,13 +82,13 @@ static void a_confirmed_submit_is_remembered_and_does_not_touch_the_state(void *
     assert_true(json_equal(job.details, details));
     assert_true(job.submitted_ms > 0);
     assert_null(job.owner);
-    assert_refused(sw_store_submitted(here->store, "nobody", NULL, NULL, NULL, &here->err),
+    assert_refused(sw_store_submitted(here->store, "missing", NULL, NULL, NULL, &here->err),
                    SW_E_NOT_FOUND);
 }
 
 static void a_job_that_ended_before_its_submit_was_confirmed_stays_ended(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -102,7 +102,7 @@ static void a_job_that_ended_before_its_submit_was_confirmed_stays_ended(void **
 
 static void a_claim_is_won_by_the_first_and_only_from_the_owner_it_saw(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *dead = owner(1);
     sw_auto(json) json_t *dead_otherwise_written =
         sw_json_object(SW_STR("boot", "b"), SW_INT("start", 7), SW_INT("pid", 1));
@@ -126,7 +126,7 @@ static void a_claim_is_won_by_the_first_and_only_from_the_owner_it_saw(void **st
 
 static void a_row_without_owner_can_be_claimed(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *me = owner(2);
     bool won = false;
 
@@ -137,7 +137,7 @@ static void a_row_without_owner_can_be_claimed(void **state)
 
 static void removing_a_job_leaves_nothing_of_it(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "vision"));
     struct sw_job job = { .name = (char *)"n", .platform = (char *)"local", .labels = labels };
 
@@ -154,7 +154,7 @@ static void removing_a_job_leaves_nothing_of_it(void **state)
 
 static void a_damaged_document_is_told_and_not_taken_for_none(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct sw_job job = { 0 };
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -167,14 +167,14 @@ static void a_damaged_document_is_told_and_not_taken_for_none(void **state)
 
 static void many_are_read_at_once_and_those_that_are_gone_are_left_out(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     static const char ids[][SW_ID_SIZE] = { "job-bbbbbbbb", "job-nothere2", "job-aaaaaaaa" };
     struct sw_job jobs[3] = { 0 };
     size_t found = 0;
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(add_job(here->store, "job-bbbbbbbb", &here->err));
-    assert_ok(sw_store_get_many(here->store, ids, 3, jobs, &found, &here->err));
+    assert_ok(sw_store_get_many(here->store, ids, 3, NULL, jobs, &found, &here->err));
     assert_int_equal(found, 2);
     assert_string_equal(jobs[0].id, "job-bbbbbbbb");
     assert_string_equal(jobs[1].id, ID);
@@ -182,21 +182,21 @@ static void many_are_read_at_once_and_those_that_are_gone_are_left_out(void **st
     sw_job_done(&jobs[1]);
 }
 
-static json_t *details_now(struct harbour *here)
+static json_t *details_now(struct store_fixture *here)
 {
     static const char ids[][SW_ID_SIZE] = { "job-aaaaaaaa" };
     sw_auto(sw_job) struct sw_job job = { 0 };
     size_t found = 0;
 
-    assert_ok(sw_store_get_many(here->store, ids, 1, &job, &found, &here->err));
+    assert_ok(sw_store_get_many(here->store, ids, 1, NULL, &job, &found, &here->err));
     assert_int_equal(found, 1);
     return json_incref(job.details);
 }
 
-/* Also when somebody else wrote them. */
+/* Also when another process wrote them. */
 static void details_that_changed_are_read_anew_and_others_are_shared(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *one = sw_json_object(SW_INT("pid", 1)), *two = sw_json_object(SW_INT("pid", 2));
     sw_auto(sw_store) struct sw_store *other = sw_store_open(here->dir, false, &here->err);
     sw_auto(json) json_t *none = NULL, *first = NULL, *again = NULL, *changed = NULL;
@@ -217,17 +217,17 @@ static void details_that_changed_are_read_anew_and_others_are_shared(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(what_was_added_is_read_back),
-        HARBOUR_TEST(an_id_is_given_only_once),
-        HARBOUR_TEST(an_id_that_is_none_is_refused),
-        HARBOUR_TEST(a_confirmed_submit_is_remembered_and_does_not_touch_the_state),
-        HARBOUR_TEST(a_job_that_ended_before_its_submit_was_confirmed_stays_ended),
-        HARBOUR_TEST(a_claim_is_won_by_the_first_and_only_from_the_owner_it_saw),
-        HARBOUR_TEST(a_row_without_owner_can_be_claimed),
-        HARBOUR_TEST(removing_a_job_leaves_nothing_of_it),
-        HARBOUR_TEST(a_damaged_document_is_told_and_not_taken_for_none),
-        HARBOUR_TEST(many_are_read_at_once_and_those_that_are_gone_are_left_out),
-        HARBOUR_TEST(details_that_changed_are_read_anew_and_others_are_shared),
+        STORE_TEST(what_was_added_is_read_back),
+        STORE_TEST(an_id_is_given_only_once),
+        STORE_TEST(an_id_that_is_none_is_refused),
+        STORE_TEST(a_confirmed_submit_is_remembered_and_does_not_touch_the_state),
+        STORE_TEST(a_job_that_ended_before_its_submit_was_confirmed_stays_ended),
+        STORE_TEST(a_claim_is_won_by_the_first_and_only_from_the_owner_it_saw),
+        STORE_TEST(a_row_without_owner_can_be_claimed),
+        STORE_TEST(removing_a_job_leaves_nothing_of_it),
+        STORE_TEST(a_damaged_document_is_told_and_not_taken_for_none),
+        STORE_TEST(many_are_read_at_once_and_those_that_are_gone_are_left_out),
+        STORE_TEST(details_that_changed_are_read_anew_and_others_are_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

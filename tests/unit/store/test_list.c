@@ -10,11 +10,11 @@
 
 enum { MANY = 100000 };
 
-static struct harbour *full;                  /* filled once for all tests of this file */
+static struct store_fixture *full;                  /* filled once for all tests of this file */
 
 static int fill_once(void **state)
 {
-    if (open_harbour(state) < 0)
+    if (store_fixture_open(state) < 0)
         return -1;
     full = *state;
     return fill_store(full->store, MANY, &full->err);
@@ -106,7 +106,7 @@ static int hear(void *context, const struct sw_job *job)
 
 static struct heard list(const struct sw_job_filter *filter)
 {
-    struct harbour *here = full;
+    struct store_fixture *here = full;
     struct heard heard = { .ordered = true };
 
     assert_ok(sw_store_list(here->store, filter, hear, &heard, &here->err));
@@ -148,7 +148,7 @@ static const struct {
 
 static void every_filter_finds_exactly_its_jobs_newest_first(void **state)
 {
-    struct harbour *here = full;
+    struct store_fixture *here = full;
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(answers); i++) {
@@ -187,7 +187,7 @@ static void pages_join_without_gap_or_overlap(void **state)
 
 static void a_listener_may_stop(void **state)
 {
-    struct harbour *here = full;
+    struct store_fixture *here = full;
     struct heard heard = { .stop_after = 2000, .ordered = true };
     const struct sw_job_filter filter = { 0 };
 
@@ -200,7 +200,7 @@ static void a_listener_may_stop(void **state)
 
 static int cancel_it(void *context, const struct sw_job *job)
 {
-    struct harbour *here = context;
+    struct store_fixture *here = context;
 
     assert_ok(sw_store_cancel_intent(here->store, job->id, &here->err));
     return 0;
@@ -208,7 +208,7 @@ static int cancel_it(void *context, const struct sw_job *job)
 
 static void a_listener_may_use_the_store(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     const struct sw_job_filter filter = { .columns = SW_COLUMNS_ALL };
 
     assert_ok(fill_store(here->store, 200, &here->err));
@@ -229,10 +229,10 @@ static int note_expired(void *context, const struct sw_job *job)
     return 0;
 }
 
-static void end_at(struct harbour *here, const char *id, int64_t keep_ms, int64_t ended_ms)
+static void end_at(struct store_fixture *here, const char *id, int64_t keep_ms, int64_t ended_ms)
 {
     struct sw_job job = { .name = (char *)"n", .platform = (char *)"local", .keep_ms = keep_ms };
-    struct sw_observation seen = sighting(id, SW_COMPLETE);
+    struct sw_observation seen = observation(id, SW_COMPLETE);
 
     snprintf(job.id, sizeof job.id, "%s", id);
     seen.ended_ms = ended_ms;
@@ -242,7 +242,7 @@ static void end_at(struct harbour *here, const char *id, int64_t keep_ms, int64_
 
 static void only_finished_jobs_past_their_keep_time_are_expired(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct expired found = { 0 };
 
     end_at(here, "late-aaaaaaaa", 1000, 9500);
@@ -268,10 +268,10 @@ int main(void)
         cmocka_unit_test(a_listener_may_stop),
     };
     const struct CMUnitTest few[] = {
-        HARBOUR_TEST(a_listener_may_use_the_store),
-        HARBOUR_TEST(only_finished_jobs_past_their_keep_time_are_expired),
+        STORE_TEST(a_listener_may_use_the_store),
+        STORE_TEST(only_finished_jobs_past_their_keep_time_are_expired),
     };
 
-    return cmocka_run_group_tests(many, fill_once, close_harbour) +
+    return cmocka_run_group_tests(many, fill_once, store_fixture_close) +
            cmocka_run_group_tests(few, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 static const char ID[] = "job-aaaaaaaa";
 enum { PROCESSES = 16 };
 
-static void add_hooked(struct harbour *here)
+static void add_hooked(struct store_fixture *here)
 {
     sw_auto(json) json_t *plan = json_pack("{s{ss}}", "hooks", "on_complete", "true");
     struct sw_job job = { .name = (char *)"n", .platform = (char *)"local", .plan = plan };
@@ -45,7 +45,7 @@ static int remember(void *context, int64_t event_seq, const char *hook)
     return 0;
 }
 
-static int64_t last_open(struct harbour *here)
+static int64_t last_open(struct store_fixture *here)
 {
     int64_t event = 0;
 
@@ -55,7 +55,7 @@ static int64_t last_open(struct harbour *here)
 
 static void an_event_becomes_a_notice_for_each_hook_once(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     add_hooked(here);
     saw(here, ID, SW_RUNNING);
@@ -69,7 +69,7 @@ static void an_event_becomes_a_notice_for_each_hook_once(void **state)
 
 static void a_job_without_hooks_is_passed_over(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     assert_ok(add_job(here->store, ID, &here->err));
     saw(here, ID, SW_RUNNING);
@@ -96,7 +96,7 @@ static int hear_and_claim(const char *dir, int64_t event)
 
 static void of_sixteen_processes_one_wins_the_claim(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     pid_t children[PROCESSES];
     int64_t event;
     int winners = 0;
@@ -122,7 +122,7 @@ static void of_sixteen_processes_one_wins_the_claim(void **state)
 }
 
 /* A claimer that is killed, before or after it said that it began. */
-static void claim_and_die(struct harbour *here, int64_t event, bool begun)
+static void claim_and_die(struct store_fixture *here, int64_t event, bool begun)
 {
     pid_t child;
     int status;
@@ -147,7 +147,7 @@ static void claim_and_die(struct harbour *here, int64_t event, bool begun)
 
 static void a_claimer_that_dies_before_it_begins_is_followed_by_another(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_notice) struct sw_notice notice = { 0 };
     int64_t event;
     bool won = false;
@@ -166,7 +166,7 @@ static void a_claimer_that_dies_before_it_begins_is_followed_by_another(void **s
 
 static void a_claimer_that_dies_after_it_began_is_not_followed(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct sw_notice notice = { 0 };
     int64_t event;
     bool won = true;
@@ -182,7 +182,7 @@ static void a_claimer_that_dies_after_it_began_is_not_followed(void **state)
 
 static void what_came_of_a_notice_is_an_event(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_notice) struct sw_notice notice = { 0 };
     sw_auto(json) json_t *result = sw_json_object(SW_STR("hook", "on_status"));
     int64_t event;
@@ -202,12 +202,12 @@ static void what_came_of_a_notice_is_an_event(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(an_event_becomes_a_notice_for_each_hook_once),
-        HARBOUR_TEST(a_job_without_hooks_is_passed_over),
-        HARBOUR_TEST(of_sixteen_processes_one_wins_the_claim),
-        HARBOUR_TEST(a_claimer_that_dies_before_it_begins_is_followed_by_another),
-        HARBOUR_TEST(a_claimer_that_dies_after_it_began_is_not_followed),
-        HARBOUR_TEST(what_came_of_a_notice_is_an_event),
+        STORE_TEST(an_event_becomes_a_notice_for_each_hook_once),
+        STORE_TEST(a_job_without_hooks_is_passed_over),
+        STORE_TEST(of_sixteen_processes_one_wins_the_claim),
+        STORE_TEST(a_claimer_that_dies_before_it_begins_is_followed_by_another),
+        STORE_TEST(a_claimer_that_dies_after_it_began_is_not_followed),
+        STORE_TEST(what_came_of_a_notice_is_an_event),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

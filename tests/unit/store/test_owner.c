@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_owner.c - who is at work on a row is told by a lock, whatever the pid says; where locks mean
+ * test_owner.c - who is at work on a row is known by a lock, whatever the pid says; where locks mean
  * nothing, by a heartbeat.
  */
 #include <sys/wait.h>
@@ -17,13 +17,13 @@ static struct sw_job row_of(const char *boot, int64_t updated_ms)
     snprintf(job.id, sizeof job.id, "own-aaaaaaaa");
     if (boot)
         json_object_set_new(job.owner, "boot", json_string(boot));
-    json_object_set_new(job.owner, "pid", json_integer(0x3ffffffe));      /* nobody we can see */
+    json_object_set_new(job.owner, "pid", json_integer(0x3ffffffe));      /* no process we can see */
     return job;
 }
 
 static void an_owner_that_holds_its_lock_lives_whatever_its_pid(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct sw_job job = row_of(NULL, sw_now_ms() - OLD_MS);
     int owners = sw_owner_open(here->store);
 
@@ -38,7 +38,7 @@ static void an_owner_that_holds_its_lock_lives_whatever_its_pid(void **state)
 
 static void one_of_two_gets_a_lock_and_others_are_not_touched(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     int one = sw_owner_open(here->store), two = sw_owner_open(here->store);
 
     assert_true(sw_owner_take(one, "own-aaaaaaaa"));
@@ -51,7 +51,7 @@ static void one_of_two_gets_a_lock_and_others_are_not_touched(void **state)
 
 static void a_lock_goes_with_its_process(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     int ready[2], owners = sw_owner_open(here->store);
     char byte;
     pid_t child;
@@ -77,7 +77,7 @@ static void a_lock_goes_with_its_process(void **state)
 
 static void an_owner_of_another_machine_is_left_alone_while_its_heart_beats(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     const char *elsewhere = "11111111-2222-3333-4444-555555555555";
     int64_t now = sw_now_ms();
     struct sw_job fresh = row_of(elsewhere, now - 60 * 1000), old = row_of(elsewhere, now - OLD_MS);
@@ -93,7 +93,7 @@ static void an_owner_of_another_machine_is_left_alone_while_its_heart_beats(void
 
 static void a_beat_is_written_for_the_owner_alone(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *me = sw_owner_json();
     struct sw_job job = { .name = (char *)"own", .platform = (char *)"local", .owner = me }, seen = { 0 };
     bool won;
@@ -122,7 +122,7 @@ static void a_beat_is_written_for_the_owner_alone(void **state)
 
 static void a_store_has_an_id_of_its_own_and_keeps_it(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     char id[64], dir[] = "/tmp/slipway-store-XXXXXX";
     sw_auto(sw_store) struct sw_store *other = NULL;
 
@@ -139,12 +139,12 @@ static void a_store_has_an_id_of_its_own_and_keeps_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(an_owner_that_holds_its_lock_lives_whatever_its_pid),
-        HARBOUR_TEST(one_of_two_gets_a_lock_and_others_are_not_touched),
-        HARBOUR_TEST(a_lock_goes_with_its_process),
-        HARBOUR_TEST(an_owner_of_another_machine_is_left_alone_while_its_heart_beats),
-        HARBOUR_TEST(a_beat_is_written_for_the_owner_alone),
-        HARBOUR_TEST(a_store_has_an_id_of_its_own_and_keeps_it),
+        STORE_TEST(an_owner_that_holds_its_lock_lives_whatever_its_pid),
+        STORE_TEST(one_of_two_gets_a_lock_and_others_are_not_touched),
+        STORE_TEST(a_lock_goes_with_its_process),
+        STORE_TEST(an_owner_of_another_machine_is_left_alone_while_its_heart_beats),
+        STORE_TEST(a_beat_is_written_for_the_owner_alone),
+        STORE_TEST(a_store_has_an_id_of_its_own_and_keeps_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

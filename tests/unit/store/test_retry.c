@@ -11,7 +11,7 @@ enum { PROCESSES = 16 };
 
 static struct sw_observation node_lost(int attempt)
 {
-    struct sw_observation seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = observation(ID, SW_ERROR);
 
     seen.job.attempt = attempt;
     seen.ended_ms = 5000;
@@ -20,7 +20,7 @@ static struct sw_observation node_lost(int attempt)
     return seen;
 }
 
-static bool retry(struct harbour *here, int attempt, const json_t *avoid)
+static bool retry(struct store_fixture *here, int attempt, const json_t *avoid)
 {
     struct sw_observation seen = node_lost(attempt);
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"),
@@ -32,7 +32,7 @@ static bool retry(struct harbour *here, int attempt, const json_t *avoid)
     return won;
 }
 
-static void begin(struct harbour *here)
+static void begin(struct store_fixture *here)
 {
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(sw_store_submitted(here->store, ID, "remote-1", NULL, NULL, &here->err));
@@ -41,7 +41,7 @@ static void begin(struct harbour *here)
 
 static void a_retried_failure_is_not_an_end(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *avoid = json_pack("[s]", "node-7");
     sw_auto(json) json_t *attempts = NULL;
     sw_auto(sw_job) struct sw_job job = { 0 };
@@ -68,7 +68,7 @@ static void a_retried_failure_is_not_an_end(void **state)
 
 static void the_second_retry_of_one_attempt_does_nothing(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     begin(here);
     assert_true(retry(here, 1, NULL));
@@ -78,7 +78,7 @@ static void the_second_retry_of_one_attempt_does_nothing(void **state)
 
 static void a_job_that_was_canceled_or_is_over_is_not_retried(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     begin(here);
     assert_ok(sw_store_cancel_intent(here->store, ID, &here->err));
@@ -90,7 +90,7 @@ static void a_job_that_was_canceled_or_is_over_is_not_retried(void **state)
 
 static void of_sixteen_watchers_one_retries(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     pid_t children[PROCESSES];
     int winners = 0;
 
@@ -118,7 +118,7 @@ static void of_sixteen_watchers_one_retries(void **state)
 
 static void a_milestone_is_told_once_also_by_two_watchers(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *far = sw_json_object(SW_INT("epoch", 20), SW_INT("epochs", 50),
                                                SW_INT("offset", 900));
     sw_auto(json) json_t *near = sw_json_object(SW_INT("epoch", 10), SW_INT("offset", 500));
@@ -138,7 +138,7 @@ static void a_milestone_is_told_once_also_by_two_watchers(void **state)
 
 static void a_guard_barks_once_for_each_silence(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *data = sw_json_object(SW_STR("what", "no_output"));
     bool won = false;
 
@@ -155,12 +155,12 @@ static void a_guard_barks_once_for_each_silence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(a_retried_failure_is_not_an_end),
-        HARBOUR_TEST(the_second_retry_of_one_attempt_does_nothing),
-        HARBOUR_TEST(a_job_that_was_canceled_or_is_over_is_not_retried),
-        HARBOUR_TEST(of_sixteen_watchers_one_retries),
-        HARBOUR_TEST(a_milestone_is_told_once_also_by_two_watchers),
-        HARBOUR_TEST(a_guard_barks_once_for_each_silence),
+        STORE_TEST(a_retried_failure_is_not_an_end),
+        STORE_TEST(the_second_retry_of_one_attempt_does_nothing),
+        STORE_TEST(a_job_that_was_canceled_or_is_over_is_not_retried),
+        STORE_TEST(of_sixteen_watchers_one_retries),
+        STORE_TEST(a_milestone_is_told_once_also_by_two_watchers),
+        STORE_TEST(a_guard_barks_once_for_each_silence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@ static const char ID[] = "job-aaaaaaaa";
 static void the_file_knows_every_state_and_no_other(void **state)
 {
     static const char final[] = "(state IN ('Complete', 'Error', 'Canceled'))";
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT, ended = SW_BUF_INIT;
 
     for (int i = 0; i == 0 || strcmp(sw_state_name(i), sw_state_name(SW_UNKNOWN)) != 0; i++) {
@@ -31,7 +31,8 @@ static void the_file_knows_every_state_and_no_other(void **state)
     }
 }
 
-static void a_file_of_another_version_is_not_touched(struct harbour *here, int version, const char *says)
+static void a_file_of_another_version_is_not_touched(struct store_fixture *here, int version,
+                                                     const char *says)
 {
     sw_autofree char *path = sw_path_join(here->dir, "jobs.db");
     sw_autofree char *wal = sw_path_join(here->dir, "jobs.db-wal");
@@ -83,7 +84,7 @@ static int open_and_add(const char *dir, int index)
     return 1;
 }
 
-static void open_from_many_processes(struct harbour *here)
+static void open_from_many_processes(struct store_fixture *here)
 {
     pid_t children[OPENERS];
     int failed = 0;
@@ -106,7 +107,7 @@ static void open_from_many_processes(struct harbour *here)
 
 static void many_may_make_the_store_at_once(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     sw_store_close(sw_take(here->store));
     for (int round = 0; round < 10; round++) {
@@ -119,10 +120,10 @@ static void many_may_make_the_store_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(the_file_knows_every_state_and_no_other),
-        HARBOUR_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
-        HARBOUR_TEST(a_file_made_by_an_older_slipway_is_not_touched),
-        HARBOUR_TEST(many_may_make_the_store_at_once),
+        STORE_TEST(the_file_knows_every_state_and_no_other),
+        STORE_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
+        STORE_TEST(a_file_made_by_an_older_slipway_is_not_touched),
+        STORE_TEST(many_may_make_the_store_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

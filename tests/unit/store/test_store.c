@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_store.c - opening the store in good and bad places: every trouble is told clearly, and
+ * test_store.c - opening the store in good and bad places: every trouble is reported clearly, and
  * nothing that was stored is lost or touched.
  */
 #include "store_test.h"
@@ -16,7 +16,7 @@
 
 static const char ID[] = "job-aaaaaaaa";
 
-static char *in_dir(const struct harbour *here, const char *name)
+static char *in_dir(const struct store_fixture *here, const char *name)
 {
     return sw_path_join(here->dir, name);
 }
@@ -29,13 +29,13 @@ static mode_t mode_of(const char *path)
     return info.st_mode & 07777;
 }
 
-static void close_store(struct harbour *here)
+static void close_store(struct store_fixture *here)
 {
     sw_store_close(here->store);
     here->store = NULL;
 }
 
-static void assert_cannot_open(struct harbour *here, enum sw_code code, const char *says)
+static void assert_cannot_open(struct store_fixture *here, enum sw_code code, const char *says)
 {
     memset(&here->err, 0, sizeof here->err);
     here->store = sw_store_open(here->dir, false, &here->err);
@@ -73,7 +73,7 @@ static void assert_unchanged(const char *path, struct bytes before)
 
 static void folder_and_file_are_for_us_alone(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
     sw_autofree char *wal = in_dir(here, "jobs.db-wal");
 
@@ -91,7 +91,7 @@ static void folder_and_file_are_for_us_alone(void **state)
 
 static void missing_folders_are_made(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *deep = in_dir(here, "a/b c/d?e#f%g");
     sw_auto(sw_store) struct sw_store *store = sw_store_open(deep, false, &here->err);
 
@@ -104,7 +104,7 @@ static void missing_folders_are_made(void **state)
 
 static void another_users_folder_is_refused(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
 
     if (geteuid() != 0)
@@ -119,7 +119,7 @@ static void another_users_folder_is_refused(void **state)
 
 static void a_link_in_place_of_the_file_is_refused(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
     sw_autofree char *other = in_dir(here, "elsewhere");
 
@@ -134,7 +134,7 @@ static void a_link_in_place_of_the_file_is_refused(void **state)
 
 static void a_folder_reached_through_a_link_is_fine(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *link = sw_format("%s-link", here->dir);
     sw_auto(sw_store) struct sw_store *store = NULL;
 
@@ -147,7 +147,7 @@ static void a_folder_reached_through_a_link_is_fine(void **state)
 /* ---- bad files ------------------------------------------------------------------------------ */
 
 /* Everything into jobs.db itself: as long as a good page is in the WAL, a bad one does no harm. */
-static void empty_wal(struct harbour *here)
+static void empty_wal(struct store_fixture *here)
 {
     assert_int_equal(sqlite3_exec(here->store->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL,
                                   NULL), SQLITE_OK);
@@ -163,7 +163,7 @@ static void overwrite(const char *path, off_t at, const void *bytes, size_t leng
 
 static void a_file_with_a_broken_header_is_told_and_kept(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
     struct bytes before;
 
@@ -177,7 +177,7 @@ static void a_file_with_a_broken_header_is_told_and_kept(void **state)
 }
 
 /* The first page of every table and index; the schema itself stays whole. */
-static int root_pages(struct harbour *here, int *roots, size_t room)
+static int root_pages(struct store_fixture *here, int *roots, size_t room)
 {
     sqlite3_stmt *rows = NULL;
     int count = 0;
@@ -194,7 +194,7 @@ static int root_pages(struct harbour *here, int *roots, size_t room)
 
 static void a_file_with_broken_pages_is_told_and_kept(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
     sw_autofree char *problem = NULL;
     struct sw_job job = { 0 };
@@ -228,7 +228,7 @@ static void a_file_with_broken_pages_is_told_and_kept(void **state)
 
 static void a_foreign_database_is_left_alone(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
     struct bytes before;
     sqlite3 *other = NULL;
@@ -245,7 +245,7 @@ static void a_foreign_database_is_left_alone(void **state)
 
 static void rest_of_a_torn_wal_is_dropped_and_the_rest_kept(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *wal = in_dir(here, "jobs.db-wal");
     sw_autofree char *copy = sw_format("%s-copy", here->dir);
     sw_autofree char *copied_wal = sw_path_join(copy, "jobs.db-wal");
@@ -272,7 +272,7 @@ static void rest_of_a_torn_wal_is_dropped_and_the_rest_kept(void **state)
 
 static void an_empty_file_becomes_a_store(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
 
     close_store(here);               /* as left by a first start that was killed */
@@ -286,7 +286,7 @@ static void an_empty_file_becomes_a_store(void **state)
 /* Run `work` in a child, which may limit or lock itself up; its exit status is the answer. */
 enum { CHILD_OK = 0, CHILD_WRONG = 1, CHILD_CANNOT = 77 };
 
-static int in_child(struct harbour *here, int (*work)(struct harbour *here))
+static int in_child(struct store_fixture *here, int (*work)(struct store_fixture *here))
 {
     pid_t child;
     int status = 0;
@@ -306,7 +306,7 @@ static int in_child(struct harbour *here, int (*work)(struct harbour *here))
 }
 
 /* Add until it fails; the failure must be "full", and everything added before still be there. */
-static int add_until_full(struct harbour *here, const char *dir)
+static int add_until_full(struct store_fixture *here, const char *dir)
 {
     sw_auto(sw_store) struct sw_store *store = sw_store_open(dir, false, &here->err);
     const struct sw_job_filter all = { 0 };
@@ -329,7 +329,7 @@ static int add_until_full(struct harbour *here, const char *dir)
     return CHILD_OK;
 }
 
-static int with_a_file_size_limit(struct harbour *here)
+static int with_a_file_size_limit(struct store_fixture *here)
 {
     const struct rlimit limit = { 300000, 300000 };
 
@@ -338,7 +338,7 @@ static int with_a_file_size_limit(struct harbour *here)
     return add_until_full(here, here->dir);
 }
 
-static int on_a_small_disk(struct harbour *here)
+static int on_a_small_disk(struct store_fixture *here)
 {
     if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", here->dir, "tmpfs", 0, "size=1m,mode=0700") < 0)
@@ -353,7 +353,7 @@ static void a_full_disk_loses_nothing(void **state)
 
 static void a_file_that_may_not_grow_loses_nothing(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     assert_int_equal(in_child(here, with_a_file_size_limit), CHILD_OK);
     reopen(here);
@@ -362,7 +362,7 @@ static void a_file_that_may_not_grow_loses_nothing(void **state)
 
 static void a_helper_that_comes_late_makes_no_new_store(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *gone = sw_path_join(here->dir, "gone");
 
     assert_null(sw_store_open_existing(gone, &here->err));
@@ -370,7 +370,7 @@ static void a_helper_that_comes_late_makes_no_new_store(void **state)
     assert_false(sw_file_exists(gone));
 }
 
-static int in_a_read_only_folder(struct harbour *here)
+static int in_a_read_only_folder(struct store_fixture *here)
 {
     sw_auto(sw_store) struct sw_store *store = NULL;
     struct sw_job job = { 0 };
@@ -392,7 +392,7 @@ static int in_a_read_only_folder(struct harbour *here)
 
 static void a_read_only_folder_is_told_and_can_be_read(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_int_equal(in_child(here, in_a_read_only_folder), CHILD_OK);
@@ -400,7 +400,7 @@ static void a_read_only_folder_is_told_and_can_be_read(void **state)
 
 static void reading_only_makes_and_changes_nothing(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_autofree char *empty = in_dir(here, "empty");
     sw_auto(sw_store) struct sw_store *store = NULL;
     struct sw_job job = { 0 };
@@ -421,7 +421,7 @@ static void reading_only_makes_and_changes_nothing(void **state)
 
 static void a_lock_held_too_long_has_its_own_message(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup impatient = store_setup_default();
     sw_auto(sw_store) struct sw_store *store = NULL;
     struct sw_job job = { 0 };
@@ -443,7 +443,7 @@ static void a_lock_held_too_long_has_its_own_message(void **state)
 
 static void network_file_systems_get_a_plain_journal(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup plain = store_setup_default();
 
     assert_true(store_is_network_file_system(0x6969));            /* NFS */
@@ -463,23 +463,23 @@ static void network_file_systems_get_a_plain_journal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(folder_and_file_are_for_us_alone),
-        HARBOUR_TEST(missing_folders_are_made),
-        HARBOUR_TEST(another_users_folder_is_refused),
-        HARBOUR_TEST(a_link_in_place_of_the_file_is_refused),
-        HARBOUR_TEST(a_folder_reached_through_a_link_is_fine),
-        HARBOUR_TEST(a_file_with_a_broken_header_is_told_and_kept),
-        HARBOUR_TEST(a_file_with_broken_pages_is_told_and_kept),
-        HARBOUR_TEST(a_foreign_database_is_left_alone),
-        HARBOUR_TEST(rest_of_a_torn_wal_is_dropped_and_the_rest_kept),
-        HARBOUR_TEST(an_empty_file_becomes_a_store),
-        HARBOUR_TEST(a_full_disk_loses_nothing),
-        HARBOUR_TEST(a_file_that_may_not_grow_loses_nothing),
-        HARBOUR_TEST(a_helper_that_comes_late_makes_no_new_store),
-        HARBOUR_TEST(a_read_only_folder_is_told_and_can_be_read),
-        HARBOUR_TEST(reading_only_makes_and_changes_nothing),
-        HARBOUR_TEST(a_lock_held_too_long_has_its_own_message),
-        HARBOUR_TEST(network_file_systems_get_a_plain_journal),
+        STORE_TEST(folder_and_file_are_for_us_alone),
+        STORE_TEST(missing_folders_are_made),
+        STORE_TEST(another_users_folder_is_refused),
+        STORE_TEST(a_link_in_place_of_the_file_is_refused),
+        STORE_TEST(a_folder_reached_through_a_link_is_fine),
+        STORE_TEST(a_file_with_a_broken_header_is_told_and_kept),
+        STORE_TEST(a_file_with_broken_pages_is_told_and_kept),
+        STORE_TEST(a_foreign_database_is_left_alone),
+        STORE_TEST(rest_of_a_torn_wal_is_dropped_and_the_rest_kept),
+        STORE_TEST(an_empty_file_becomes_a_store),
+        STORE_TEST(a_full_disk_loses_nothing),
+        STORE_TEST(a_file_that_may_not_grow_loses_nothing),
+        STORE_TEST(a_helper_that_comes_late_makes_no_new_store),
+        STORE_TEST(a_read_only_folder_is_told_and_can_be_read),
+        STORE_TEST(reading_only_makes_and_changes_nothing),
+        STORE_TEST(a_lock_held_too_long_has_its_own_message),
+        STORE_TEST(network_file_systems_get_a_plain_journal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static int count_statement(unsigned kind, void *context, void *statement, void *
     return 0;
 }
 
-static void count_from_here(struct harbour *here)
+static void count_from_here(struct store_fixture *here)
 {
     commits = statements = 0;
     sqlite3_commit_hook(here->store->db, count_commit, NULL);
@@ -39,7 +39,7 @@ static void id_of(char id[SW_ID_SIZE], int number)
     snprintf(id, SW_ID_SIZE, "job%d-aaaaaaaa", number);
 }
 
-static void add_many(struct harbour *here)
+static void add_many(struct store_fixture *here)
 {
     char id[SW_ID_SIZE];
 
@@ -51,7 +51,7 @@ static void add_many(struct harbour *here)
 
 static int intend_all(void *context, struct sw_error *err)
 {
-    struct harbour *here = context;
+    struct store_fixture *here = context;
     char id[SW_ID_SIZE];
 
     for (int i = 0; i < MANY; i++) {
@@ -62,7 +62,7 @@ static int intend_all(void *context, struct sw_error *err)
     return 0;
 }
 
-static int64_t canceling(struct harbour *here)
+static int64_t canceling(struct store_fixture *here)
 {
     sqlite3_stmt *row;
     int64_t count;
@@ -77,7 +77,7 @@ static int64_t canceling(struct harbour *here)
 
 static void fifty_cancels_are_one_transaction(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     add_many(here);
     count_from_here(here);
@@ -89,7 +89,7 @@ static void fifty_cancels_are_one_transaction(void **state)
 
 static int remove_some(void *context, struct sw_error *err)
 {
-    struct harbour *here = context;
+    struct store_fixture *here = context;
     struct sw_error why = { 0 };
 
     assert_int_equal(sw_store_cancel_intent(here->store, "job1-aaaaaaaa", err), 0);
@@ -101,7 +101,7 @@ static int remove_some(void *context, struct sw_error *err)
 
 static void a_step_that_fails_is_undone_alone(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     add_many(here);
     assert_ok(sw_store_together(here->store, remove_some, here, &here->err));
@@ -117,7 +117,7 @@ static int intend_and_fail(void *context, struct sw_error *err)
 
 static void a_function_that_fails_leaves_nothing(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     add_many(here);
     assert_refused(sw_store_together(here->store, intend_and_fail, here, &here->err), SW_E_INTERNAL);
@@ -128,7 +128,7 @@ static void a_function_that_fails_leaves_nothing(void **state)
 
 static void how_many_jobs_stand_is_one_statement(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     char text[MANY + 1][SW_ID_SIZE];
     const char *ids[MANY + 1];
     struct sw_ending endings[MANY + 1];
@@ -157,10 +157,10 @@ static void how_many_jobs_stand_is_one_statement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(fifty_cancels_are_one_transaction),
-        HARBOUR_TEST(a_step_that_fails_is_undone_alone),
-        HARBOUR_TEST(a_function_that_fails_leaves_nothing),
-        HARBOUR_TEST(how_many_jobs_stand_is_one_statement),
+        STORE_TEST(fifty_cancels_are_one_transaction),
+        STORE_TEST(a_step_that_fails_is_undone_alone),
+        STORE_TEST(a_function_that_fails_leaves_nothing),
+        STORE_TEST(how_many_jobs_stand_is_one_statement),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static const struct {
     { SW_CANCELED, "" },
 };
 
-static const char *bring_to(struct harbour *here, int now, unsigned index)
+static const char *bring_to(struct store_fixture *here, int now, unsigned index)
 {
     static char id[SW_ID_SIZE];
 
@@ -45,7 +45,7 @@ static const char *bring_to(struct harbour *here, int now, unsigned index)
 
 static void each_state_is_followed_only_by_what_the_table_allows(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     unsigned index = 0;
 
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
@@ -67,7 +67,7 @@ static void each_state_is_followed_only_by_what_the_table_allows(void **state)
 
 static void the_rule_inside_sql_is_the_rule_of_core(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     for (int now = SW_UNKNOWN; now <= SW_CANCELED; now++) {
         for (int next = SW_UNKNOWN; next <= SW_CANCELED; next++) {
@@ -87,16 +87,16 @@ static void the_rule_inside_sql_is_the_rule_of_core(void **state)
     assert_int_equal(number(here, "SELECT may_follow(NULL, 0, 'Error')"), 0);
 }
 
-/* ---- sightings ------------------------------------------------------------------------------ */
+/* ---- observations ------------------------------------------------------------------------------ */
 
-static void a_final_sighting_leaves_the_whole_story(void **state)
+static void a_final_observation_leaves_the_whole_story(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"),
                                                    SW_STR("cause", "node"),
                                                    SW_STR("suggestion", "try another node"));
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_observation seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = observation(ID, SW_ERROR);
     bool changed = false;
 
     seen.exit_code = 3;
@@ -132,9 +132,9 @@ static void a_final_sighting_leaves_the_whole_story(void **state)
 
 static void the_end_is_now_when_the_platform_does_not_say(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_observation running = sighting(ID, SW_RUNNING), done = sighting(ID, SW_COMPLETE);
+    struct sw_observation running = observation(ID, SW_RUNNING), done = observation(ID, SW_COMPLETE);
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(sw_store_saw(here->store, &running, NULL, 7000, NULL, &here->err));
@@ -146,10 +146,10 @@ static void the_end_is_now_when_the_platform_does_not_say(void **state)
 
 static void the_same_end_seen_again_fills_gaps_and_replaces_nothing(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_PROGRAM"));
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_observation first = sighting(ID, SW_ERROR), again = sighting(ID, SW_ERROR);
+    struct sw_observation first = observation(ID, SW_ERROR), again = observation(ID, SW_ERROR);
 
     assert_ok(add_job(here->store, ID, &here->err));
     snprintf(first.message, sizeof first.message, "first");
@@ -170,8 +170,8 @@ static void the_same_end_seen_again_fills_gaps_and_replaces_nothing(void **state
 
 static void a_job_nobody_could_see_is_not_changed(void **state)
 {
-    struct harbour *here = *state;
-    struct sw_observation seen = sighting(ID, SW_ERROR);
+    struct store_fixture *here = *state;
+    struct sw_observation seen = observation(ID, SW_ERROR);
     int before;
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -183,9 +183,9 @@ static void a_job_nobody_could_see_is_not_changed(void **state)
     assert_int_equal(sqlite3_total_changes(here->store->db), before);
 }
 
-static void a_sighting_of_an_older_attempt_is_ignored(void **state)
+static void an_observation_of_an_older_attempt_is_ignored(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     int attempt = 0;
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -198,16 +198,16 @@ static void a_sighting_of_an_older_attempt_is_ignored(void **state)
 
 static void a_job_that_was_removed_meanwhile_is_no_error(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
 
     assert_false(saw(here, "gone-aaaaaaaa", SW_RUNNING));
 }
 
 static void where_it_runs_is_learnt_even_while_canceling(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_observation seen = sighting(ID, SW_RUNNING);
+    struct sw_observation seen = observation(ID, SW_RUNNING);
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(sw_store_cancel_intent(here->store, ID, &here->err));
@@ -218,11 +218,11 @@ static void where_it_runs_is_learnt_even_while_canceling(void **state)
     assert_string_equal(job.remote_id, "4711");
 }
 
-static void whether_a_sighting_is_news_is_told_without_the_store(void **state)
+static void whether_an_observation_is_news_needs_no_store(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_observation seen = sighting(ID, SW_RUNNING);
+    struct sw_observation seen = observation(ID, SW_RUNNING);
     int64_t now_ms = sw_now_ms();
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -234,7 +234,7 @@ static void whether_a_sighting_is_news_is_told_without_the_store(void **state)
     assert_true(sw_store_is_news(&job, &seen, NULL, now_ms + 500));
     seen.presence = SW_UNSEEN;
     assert_false(sw_store_is_news(&job, &seen, NULL, now_ms + 5000));
-    seen = sighting(ID, SW_COMPLETE);
+    seen = observation(ID, SW_COMPLETE);
     assert_true(sw_store_is_news(&job, &seen, NULL, now_ms + 500));
 }
 
@@ -254,15 +254,15 @@ static int count_commit(void *context)
     return 0;
 }
 
-static void poll_all(struct harbour *here, enum sw_state state, int64_t now_ms)
+static void poll_all(struct store_fixture *here, enum sw_state state, int64_t now_ms)
 {
     commits = 0;
     for (size_t i = 0; i < POLLED; i++)
-        polled[i] = sighting(polled_ids[i], state);
+        polled[i] = observation(polled_ids[i], state);
     assert_ok(sw_store_saw_many(here->store, polled, POLLED, NULL, now_ms, NULL, &here->err));
 }
 
-static void add_polled(struct harbour *here)         /* in one transaction: a flush each is slow */
+static void add_polled(struct store_fixture *here)         /* in one transaction: a flush each is slow */
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
 
@@ -279,7 +279,7 @@ static void add_polled(struct harbour *here)         /* in one transaction: a fl
 
 static void refreshing_a_thousand_jobs_is_one_transaction_or_none(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     int64_t now_ms = sw_now_ms();
     int before;
 
@@ -304,9 +304,9 @@ static void refreshing_a_thousand_jobs_is_one_transaction_or_none(void **state)
 
 static void a_batch_is_written_whole_or_not_at_all(void **state)
 {
-    struct harbour *here = *state;
-    struct sw_observation seen[2] = { sighting("one-aaaaaaaa", SW_RUNNING),
-                                   sighting("two-aaaaaaaa", SW_RUNNING) };
+    struct store_fixture *here = *state;
+    struct sw_observation seen[2] = { observation("one-aaaaaaaa", SW_RUNNING),
+                                   observation("two-aaaaaaaa", SW_RUNNING) };
     bool changed[2] = { false, false };
 
     assert_ok(add_job(here->store, "one-aaaaaaaa", &here->err));
@@ -325,7 +325,7 @@ static void a_batch_is_written_whole_or_not_at_all(void **state)
 
 static void a_cancel_once_asked_for_stays_asked_for(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -343,7 +343,7 @@ static void a_cancel_once_asked_for_stays_asked_for(void **state)
 
 static void a_finished_job_is_not_canceled(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -358,20 +358,20 @@ static void a_finished_job_is_not_canceled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(each_state_is_followed_only_by_what_the_table_allows),
-        HARBOUR_TEST(the_rule_inside_sql_is_the_rule_of_core),
-        HARBOUR_TEST(a_final_sighting_leaves_the_whole_story),
-        HARBOUR_TEST(the_end_is_now_when_the_platform_does_not_say),
-        HARBOUR_TEST(the_same_end_seen_again_fills_gaps_and_replaces_nothing),
-        HARBOUR_TEST(a_job_nobody_could_see_is_not_changed),
-        HARBOUR_TEST(a_sighting_of_an_older_attempt_is_ignored),
-        HARBOUR_TEST(a_job_that_was_removed_meanwhile_is_no_error),
-        HARBOUR_TEST(where_it_runs_is_learnt_even_while_canceling),
-        HARBOUR_TEST(whether_a_sighting_is_news_is_told_without_the_store),
-        HARBOUR_TEST(refreshing_a_thousand_jobs_is_one_transaction_or_none),
-        HARBOUR_TEST(a_batch_is_written_whole_or_not_at_all),
-        HARBOUR_TEST(a_cancel_once_asked_for_stays_asked_for),
-        HARBOUR_TEST(a_finished_job_is_not_canceled),
+        STORE_TEST(each_state_is_followed_only_by_what_the_table_allows),
+        STORE_TEST(the_rule_inside_sql_is_the_rule_of_core),
+        STORE_TEST(a_final_observation_leaves_the_whole_story),
+        STORE_TEST(the_end_is_now_when_the_platform_does_not_say),
+        STORE_TEST(the_same_end_seen_again_fills_gaps_and_replaces_nothing),
+        STORE_TEST(a_job_nobody_could_see_is_not_changed),
+        STORE_TEST(an_observation_of_an_older_attempt_is_ignored),
+        STORE_TEST(a_job_that_was_removed_meanwhile_is_no_error),
+        STORE_TEST(where_it_runs_is_learnt_even_while_canceling),
+        STORE_TEST(whether_an_observation_is_news_needs_no_store),
+        STORE_TEST(refreshing_a_thousand_jobs_is_one_transaction_or_none),
+        STORE_TEST(a_batch_is_written_whole_or_not_at_all),
+        STORE_TEST(a_cancel_once_asked_for_stays_asked_for),
+        STORE_TEST(a_finished_job_is_not_canceled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ static void results_in_a_volume_and_a_read_only_root(void **state)
     compare_container(scene, "volume-read-only", 0, NULL);
 }
 
-static void the_letter_to_the_runner(void **state)
+static void the_payload_of_the_runner(void **state)
 {
     struct scene *scene = *state;
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
@@ -361,7 +361,7 @@ int main(void)
         CLAIM(a_job_that_waits_for_gpus_has_none_yet),
         CLAIM(a_rank_of_three),
         CLAIM(results_in_a_volume_and_a_read_only_root),
-        CLAIM(the_letter_to_the_runner),
+        CLAIM(the_payload_of_the_runner),
         CLAIM(the_network),
         CLAIM(names_derive_from_the_id),
         CLAIM(a_mount_that_makes_no_sense_is_refused),

@@ -185,7 +185,7 @@ static void fetch_times(const char *folder, const int64_t *times_s, int count, i
 }
 
 /* Five messages are fetched; then the clock is set back by so many seconds, five are written, and it runs
- * on for a while before somebody comes back. */
+ * on for a while before a client comes back. */
 static void a_clock_set_back_while_nobody_looked_loses_nothing(void **state)
 {
     static const struct { int64_t back_s, later_s; uint64_t boot; } rows[] = {

@@ -132,15 +132,6 @@ int sw_adopt_trusting(struct sw_session *session, const char *platform, const ch
 
 /* ---- what there is to adopt ----------------------------------------------------------------------- */
 
-static bool is_unknown(struct sw_session *session, const char *id)
-{
-    sw_auto(sw_job) struct sw_job row = { 0 };
-    struct sw_error why = { 0 };
-
-    return sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) < 0 &&
-           why.code == SW_E_NOT_FOUND;
-}
-
 static json_t *adoptable_row(const char *platform, const json_t *job)
 {
     const char *id = sw_json_str(job, "id"), *dash = strrchr(id, '-');
@@ -167,7 +158,7 @@ static int add_adoptable(struct sw_session *session, const struct sw_platform *p
     if (!jobs)
         return -1;
     json_array_foreach(jobs, i, job)
-        if (is_unknown(session, sw_json_str(job, "id")))
+        if (!api_knows(session, sw_json_str(job, "id")))
             json_array_append_new(rows, adoptable_row(platform->name, job));
     return 0;
 }
@@ -179,10 +170,9 @@ char *sw_adoptable(struct sw_session *session, const char *name, struct sw_error
 
     if (name && !platform)
         return NULL;
-    if (name && !platform->jobs) {
-        sw_fail(err, SW_E_UNSUPPORTED, "listing jobs to adopt is not available on %s", name);
-        return NULL;
-    }
+    if (name && !platform->jobs)
+        return sw_null(sw_fail(err, SW_E_UNSUPPORTED,
+                               "listing jobs to adopt is not available on %s", name));
     if (name && add_adoptable(session, platform, rows, err) < 0)
         return NULL;
     for (size_t i = 0; !name && (platform = sw_platform_at(i)); i++) {

@@ -150,6 +150,9 @@ struct api_job {
 /* How many ranks it has: a platform may have made more than the job file says (whole nodes, an
  * array's tasks). */
 int api_replicas(const struct sw_job *row);
+struct sw_jobref api_ref(const struct sw_job *row);
+/* May the store have this job? Only one that certainly has not makes it a stranger. */
+bool api_knows(struct sw_session *session, const char *id);
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err);
 /* As api_verify_place(), for the place of this job. */
@@ -161,6 +164,10 @@ static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
 /* job_json.c: adds the job as JSON; both documents may be NULL. */
 void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
+
+/* remove.c: the jobs past their keep time as gc tells of them, removed first when that is wanted:
+ * each that stays is warned of, and err is that of the first. NULL: they cannot be read. */
+json_t *api_expired(struct sw_session *session, bool remove, struct sw_error *err);
 
 /* select.c: the jobs that these words and labels mean; NULL: a word means none, or nothing. */
 struct api_selection {

@@ -23,13 +23,6 @@ struct batch_slice {                     /* rows in memory at a time */
     size_t batch_count;
 };
 
-struct sw_jobref api_ref(const struct sw_job *row)
-{
-    return (struct sw_jobref){ .id = row->id, .remote_id = row->remote_id, .attempt = row->attempt,
-                               .state = row->state, .details = row->details, .plan = row->plan,
-                               .finished = row->phase == SW_PHASE_OVER };
-}
-
 void api_one_fail(struct api_one *one, const struct sw_error *why)
 {
     one->done = true;

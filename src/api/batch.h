@@ -41,6 +41,4 @@ void api_batch_fail(struct api_batch *batch, const struct sw_error *why);
 void api_one_fail(struct api_one *one, const struct sw_error *why);
 size_t api_batch_open(const struct api_batch *batch);           /* how many are not done */
 
-struct sw_jobref api_ref(const struct sw_job *row);
-
 #endif

@@ -103,7 +103,7 @@ static struct sw_connection *connect_options(struct sw_session *session,
     sw_autofree char *text = json_dumps(mine, JSON_SORT_KEYS | JSON_COMPACT);
     sw_autofree char *key = sw_format("folder %p options %s", (void *)folder, text ? text : "");
     struct connection *known = find(session, platform, key, 0);
-    const struct sw_place wanted = { .options = mine, .complete = true };
+    const struct sw_place wanted = { .options = mine };
     sw_auto(json) json_t *today = NULL, *whole = NULL;
 
     if (known)
@@ -129,9 +129,7 @@ static struct sw_connection *connect_place(struct sw_session *session,
         return known->conn;
     if (sw_store_place(session->store, seq, &place, err) < 0)
         return NULL;
-    today = options_of_today(session, platform, profile, place.complete ? NULL : err);
-    if (!today && !place.complete)
-        return NULL;
+    today = options_of_today(session, platform, profile, NULL);
     options = sw_place_open_options(&place, platform->options, today);
     return open_one(session, platform, options, NULL, NULL, seq, err);
 }
@@ -178,7 +176,7 @@ struct sw_connection *api_connect_place(void *context, const struct sw_platform 
 static void describe(const struct sw_platform *platform, struct sw_connection *conn,
                      struct sw_place *out)
 {
-    *out = (struct sw_place){ .platform = sw_strdup(platform->name), .complete = true };
+    *out = (struct sw_place){ .platform = sw_strdup(platform->name) };
     if (platform->place)
         platform->place(conn, out);
     if (!out->address)
@@ -247,23 +245,6 @@ int api_settle_place(struct sw_session *session, const struct sw_platform *platf
     return 0;
 }
 
-/* A row of an older version: its address answers, so now the rest is known, too. */
-static int learn(struct sw_session *session, const struct sw_platform *platform,
-                 struct sw_connection *conn, int64_t seq, const char *identity, struct sw_error *err)
-{
-    sw_auto(sw_place) struct sw_place here = { 0 };
-    int64_t learnt = 0;
-
-    if (session->read_only)
-        return 0;
-    describe(platform, conn, &here);
-    here.identity = sw_strdup(identity);
-    if (sw_store_place_learn(session->store, seq, &here, &learnt, err) < 0)
-        return -1;
-    serve(session, conn, learnt);
-    return 0;
-}
-
 static int fail_elsewhere(const struct sw_place *place, const char *identity, struct sw_error *err)
 {
     const char *was = strchr(place->identity, ' '), *now = strchr(identity, ' ');
@@ -290,12 +271,10 @@ int api_verify_place(void *context, const struct sw_platform *platform, const ch
     conn = api_connect_place(session, platform, profile, seq, err);
     if (!conn || sw_store_place(session->store, seq, &place, err) < 0)
         return -1;
-    if (place.complete && sw_text_empty(place.identity))
+    if (sw_text_empty(place.identity))
         return 0;
     if (ask_identity(platform, conn, &identity, err) < 0)
         return -1;
-    if (!place.complete)
-        return learn(session, platform, conn, seq, identity, err);
     if (sw_identity_same(place.identity, identity))
         return 0;
     fail_elsewhere(&place, identity, err);
@@ -316,6 +295,13 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
                                                                                              : 0;
 }
 
+struct sw_jobref api_ref(const struct sw_job *row)
+{
+    return (struct sw_jobref){ .id = row->id, .remote_id = row->remote_id, .attempt = row->attempt,
+                               .state = row->state, .details = row->details, .plan = row->plan,
+                               .finished = row->phase == SW_PHASE_OVER };
+}
+
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err)
 {
@@ -328,11 +314,17 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
     out->conn = api_connect_place(session, out->platform, out->row.profile, out->row.place, err);
     if (!out->conn)
         return -1;
-    out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
-                                   .attempt = out->row.attempt, .state = out->row.state,
-                                   .details = out->row.details, .plan = out->row.plan,
-                                   .finished = out->row.phase == SW_PHASE_OVER };
+    out->ref = api_ref(&out->row);
     return 0;
+}
+
+bool api_knows(struct sw_session *session, const char *id)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    struct sw_error why = { 0 };
+
+    return sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0 ||
+           why.code != SW_E_NOT_FOUND;
 }
 
 int api_replicas(const struct sw_job *row)

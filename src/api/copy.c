@@ -74,13 +74,6 @@ static int on_moved(void *context, enum sw_moved_how how, const char *relative,
     return 0;
 }
 
-/* Callers built before it was there do not have the field. */
-static bool copy_follows(const struct sw_copy_options *options)
-{
-    return options->size >= offsetof(struct sw_copy_options, follow_links) + sizeof(bool) &&
-           options->follow_links;
-}
-
 /* Nothing was found there: when not even the bucket is, that is the reason. */
 static void name_bucket(struct sw_transfer_client *client, const char *from, struct sw_error *err)
 {
@@ -112,7 +105,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
         .remove_extra = options->remove_extra, .dry_run = options->dry_run,
         .include = options->include, .include_count = options->include_count,
         .exclude = options->exclude, .exclude_count = options->exclude_count,
-        .follow_links = copy_follows(options),
+        .follow_links = options->follow_links,
         .progress = on_progress, .moved = on_moved, .context = &copying,
     };
     copying.left_out = left_out;
@@ -191,10 +184,8 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
     if (open_client(session, 0, NULL, &with, err) < 0 ||
         sw_transfer_stat(with.client, uri, &self, err) < 0)
         return NULL;
-    if (self.kind == SW_OBJECT_NONE) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri);
-        return NULL;
-    }
+    if (self.kind == SW_OBJECT_NONE)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri));
     if (self.kind == SW_OBJECT_FILE) {
         free(self.name);
         self.name = sw_uri_name(uri);

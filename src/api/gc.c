@@ -3,19 +3,11 @@
  * gc.c - remove what belongs to no job, and jobs past their keep time.
  */
 #include "api/api_internal.h"
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/text.h"
 
-static bool is_known(void *context, const char *id)
+static bool is_known(void *session, const char *id)
 {
-    struct sw_session *session = context;
-    sw_auto(sw_job) struct sw_job row = { 0 };
-    struct sw_error why = { 0 };
-
-    /* Only a store that certainly has no such job makes a leftover. */
-    return sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0 ||
-           why.code != SW_E_NOT_FOUND;
+    return api_knows(session, id);
 }
 
 static void sweep_platform(struct sw_session *session, const struct sw_platform *platform,
@@ -44,54 +36,6 @@ static void sweep_platform(struct sw_session *session, const struct sw_platform 
     }
 }
 
-static int add_expired(void *context, const struct sw_job *row)
-{
-    json_array_append_new(context, sw_json_object(
-        SW_STR("what", "a job past its keep time"),
-        SW_STR("where", row->results_dir ? row->results_dir : ""), SW_STR("job", row->id),
-        SW_STR("platform", row->platform), SW_BOOL("removed", false)));
-    return 0;
-}
-
-struct sweeping {
-    struct sw_session *session;
-    json_t *expired;
-};
-
-static void note_removed(void *context, const struct sw_outcome *outcome)
-{
-    const struct sweeping *sweeping = context;
-    json_t *row;
-    size_t i;
-
-    if (outcome->err) {
-        api_warn(sweeping->session, outcome->err->message);
-        return;
-    }
-    json_array_foreach(sweeping->expired, i, row)
-        if (sw_text_same(sw_json_str(row, "job"), outcome->id))
-            json_object_set_new(row, "removed", json_true());
-}
-
-static int sweep_jobs(struct sw_session *session, bool remove, json_t *rows, struct sw_error *err)
-{
-    sw_auto(json) json_t *expired = json_array();
-    sw_autofree const char **ids = NULL;
-    json_t *row;
-    size_t i;
-
-    if (sw_store_expired(session->store, sw_now_ms(), 1000, add_expired, expired, err) < 0)
-        return -1;
-    ids = sw_alloc((json_array_size(expired) + 1) * sizeof *ids);
-    json_array_foreach(expired, i, row)
-        ids[i] = sw_json_str(row, "job");
-    if (remove)
-        sw_remove_many(session, ids, json_array_size(expired), false, note_removed,
-                       &(struct sweeping){ session, expired }, NULL);
-    json_array_extend(rows, expired);
-    return 0;
-}
-
 /* Clones of repositories that jobs share; one that is not over may have them mounted. */
 static void sweep_clones(struct sw_session *session, bool remove, json_t *rows)
 {
@@ -111,15 +55,16 @@ static void sweep_clones(struct sw_session *session, bool remove, json_t *rows)
 char *sw_gc_with(struct sw_session *session, const struct sw_gc_options *options,
                  struct sw_error *err)
 {
-    sw_auto(json) json_t *rows = json_array();
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *rows = api_expired(session, options->remove, &why);
     const struct sw_sweep sweep = {
         .known = is_known, .context = session, .store_id = sw_store_id(session->store),
         .remove = options->remove, .results = options->results, .caches = options->caches,
     };
     const struct sw_platform *platform;
 
-    if (sweep_jobs(session, options->remove, rows, err) < 0)
-        return NULL;
+    if (!rows)
+        return sw_null(sw_pass(err, &why));
     for (size_t i = 0; (platform = sw_platform_at(i)); i++)
         if (platform->orphans)
             sweep_platform(session, platform, &sweep, rows);

@@ -15,16 +15,6 @@
 #include "base/text.h"
 #include "core/command.h"
 
-static const char *phase_name(enum sw_phase phase)
-{
-    static const char *const names[] = {
-        [SW_PHASE_SUBMITTING] = "submitting", [SW_PHASE_ACTIVE] = "active",
-        [SW_PHASE_OVER] = "over",
-    };
-
-    return names[phase];
-}
-
 /* A clock that was set back makes nothing younger than new. */
 static int64_t age(int64_t now_ms, int64_t then_ms)
 {
@@ -124,7 +114,7 @@ static json_t *identity_json(const struct sw_job *job)
         SW_SUB("outputs", outputs_sent(job)),
         SW_SUB("nodes", job->plan ? json_integer(sw_json_int(job->plan, "nodes", 1)) : NULL),
         SW_SUB("replicas", job->plan ? json_integer(api_replicas(job)) : NULL),
-        SW_STR("phase", phase_name(job->phase)),
+        SW_STR("phase", sw_phase_name(job->phase)),
         SW_BOOL("canceling", job->canceling),
         SW_INT("attempt", job->attempt),
         SW_SUB("exit_code", unless(SW_NO_EXIT_CODE, job->exit_code)),

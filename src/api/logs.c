@@ -112,11 +112,6 @@ static int pass_lines(struct log_reading *r, struct log_stream *s, int64_t at_ms
     return s->held.length > LONGEST_HELD_LINE ? pass_held(r, s) : 0;
 }
 
-static bool wants_times(const struct sw_log_options *options)
-{
-    return options->size > offsetof(struct sw_log_options, times) && options->times;
-}
-
 /* How many of these bytes share the time of the first; a platform that cannot tell gives them
  * all the time 0. */
 static size_t same_time(struct log_reading *r, const struct log_stream *s, size_t length, int64_t *at_ms)
@@ -125,7 +120,7 @@ static size_t same_time(struct log_reading *r, const struct log_stream *s, size_
     int64_t until = 0;
 
     *at_ms = 0;
-    if ((log.platform->log_time_asks && !wants_times(r->options)) ||
+    if ((log.platform->log_time_asks && !r->options->times) ||
         sw_log_time(&log, s->offset, at_ms, &until, NULL) < 0) {
         *at_ms = 0;
         return length;
@@ -318,8 +313,7 @@ static int drain_to_the_end(struct log_reading *r, struct sw_error *err)
 static void tell_attempt(struct log_reading *r, int attempt)
 {
     r->reported = attempt;
-    if (r->options->size > offsetof(struct sw_log_options, attempt_began) &&
-        r->options->attempt_began)
+    if (r->options->attempt_began)
         r->options->attempt_began(r->context, attempt);
 }
 
@@ -479,23 +473,9 @@ static int read_all(struct log_reading *r, struct sw_error *err)
     return drain_to_the_end(r, err) < 0 ? -1 : flush_held(r, err);
 }
 
-/* Callers built before `one_replica` was there said -1 for all ranks and for all lines. */
-static struct sw_log_options as_meant(const struct sw_log_options *given)
-{
-    struct sw_log_options options = { 0 };
-
-    memcpy(&options, given, given->size && given->size < sizeof options ? given->size : sizeof options);
-    if (given->size && given->size < sizeof options) {
-        options.one_replica = options.replica >= 0;
-        options.tail_lines = options.tail_lines == 0 ? SW_LOG_NEW : options.tail_lines;
-    }
-    return options;
-}
-
-int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *given,
+int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *options,
             sw_log_fn *fn, void *context, struct sw_error *err)
 {
-    const struct sw_log_options whole = as_meant(given), *options = &whole;
     sw_auto(api_job) struct api_job job = { 0 };
     sw_autofree char *piece = sw_alloc(PIECE);
     struct log_reading r = { .session = session, .job = &job, .options = options, .fn = fn,

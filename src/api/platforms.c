@@ -135,10 +135,9 @@ char *sw_list_path(struct sw_session *session, const char *platform_name, const 
     conn = link_to(session, platform_name, &platform, err);
     if (!conn)
         return NULL;
-    if (!platform->list_path) {
-        sw_fail(err, SW_E_UNSUPPORTED, "paths cannot be listed on %s", platform->name);
-        return NULL;
-    }
+    if (!platform->list_path)
+        return sw_null(sw_fail(err, SW_E_UNSUPPORTED, "paths cannot be listed on %s",
+                               platform->name));
     return api_text(platform->list_path(conn, path, err));
 }
 
@@ -159,10 +158,9 @@ char *sw_inventory(struct sw_session *session, const char *platform, struct sw_e
 
     if (!found)
         return NULL;
-    if (!found->inventory) {
-        sw_fail(err, SW_E_UNSUPPORTED, "an inventory is not available on %s", found->name);
-        return NULL;
-    }
+    if (!found->inventory)
+        return sw_null(sw_fail(err, SW_E_UNSUPPORTED, "an inventory is not available on %s",
+                               found->name));
     conn = api_connect(session, found, session->profile, err);
     inventory = conn ? found->inventory(conn, err) : NULL;
     return inventory ? api_text(sw_json_object(SW_INT("version", 1), SW_STR("platform", found->name),

@@ -167,42 +167,60 @@ int sw_forget(struct sw_session *session, const char *id, struct sw_error *err)
 
 /* ---- those whose time has passed --------------------------------------------------------------- */
 
-static int append_id(void *context, const struct sw_job *row)
+static int append_expired(void *context, const struct sw_job *row)
 {
-    json_array_append_new(context, json_string(row->id));
+    json_array_append_new(context, sw_json_object(
+        SW_STR("what", "a job past its keep time"),
+        SW_STR("where", row->results_dir ? row->results_dir : ""), SW_STR("job", row->id),
+        SW_STR("platform", row->platform), SW_BOOL("removed", false)));
     return 0;
 }
 
 struct expiry {
     struct sw_session *session;
-    json_t *removed;
+    json_t *rows;
 };
 
-static void take_outcome(void *context, const struct sw_outcome *outcome)
+static void note_removed(void *context, const struct sw_outcome *outcome)
 {
     const struct expiry *expiry = context;
 
     if (outcome->err)
         api_warn(expiry->session, outcome->err->message);
     else
-        json_array_append_new(expiry->removed, json_string(outcome->id));
+        json_object_set_new(json_array_get(expiry->rows, outcome->index), "removed", json_true());
+}
+
+json_t *api_expired(struct sw_session *session, bool remove, struct sw_error *err)
+{
+    sw_auto(json) json_t *rows = json_array();
+    sw_autofree const char **ids = NULL;
+    json_t *row;
+    size_t i;
+
+    if (sw_store_expired(session->store, sw_now_ms(), EXPIRED_AT_ONCE, append_expired, rows,
+                         err) < 0)
+        return NULL;
+    ids = sw_alloc((json_array_size(rows) + 1) * sizeof *ids);
+    json_array_foreach(rows, i, row)
+        ids[i] = sw_json_str(row, "job");
+    if (remove)
+        sw_remove_many(session, ids, json_array_size(rows), false, note_removed,
+                       &(struct expiry){ session, rows }, err);
+    return sw_take(rows);
 }
 
 char *sw_remove_expired(struct sw_session *session, struct sw_error *err)
 {
-    sw_auto(json) json_t *found = json_array(), *removed = json_array();
-    sw_autofree const char **ids = NULL;
-    size_t i, count;
-    json_t *id;
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *rows = api_expired(session, true, &why), *removed = json_array();
+    json_t *row;
+    size_t i;
 
-    if (sw_store_expired(session->store, sw_now_ms(), EXPIRED_AT_ONCE, append_id, found, err) < 0)
-        return NULL;
-    count = json_array_size(found);
-    ids = sw_alloc((count + 1) * sizeof *ids);
-    json_array_foreach(found, i, id)
-        ids[i] = json_string_value(id);
-    if (sw_remove_many(session, ids, count, false, take_outcome, &(struct expiry){ session, removed },
-                       err) < 0 && json_array_size(removed) == 0)
-        return NULL;
+    json_array_foreach(rows, i, row)
+        if (sw_json_bool(row, "removed", false))
+            json_array_append(removed, json_object_get(row, "job"));
+    if (why.code && json_array_size(removed) == 0)
+        return sw_null(sw_pass(err, &why));
     return api_text(sw_take(removed));
 }

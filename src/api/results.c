@@ -15,8 +15,7 @@ char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error
         return sw_strdup(job.row.results_dir);
     if (job.platform->results_dir)
         return job.platform->results_dir(job.conn, &job.ref, err);
-    sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no results folder", id);
-    return NULL;
+    return sw_null(sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no results folder", id));
 }
 
 char *sw_get_results(struct sw_session *session, const char *id, const char *to,

@@ -46,10 +46,8 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     session->profile = sw_strdup(options->profile);
     session->warn = options->warn;
     session->warn_context = options->warn_context;
-    if (options->size >= sizeof *options) {      /* a caller of an older version has none */
-        session->progress = options->progress;
-        session->progress_context = options->progress_context;
-    }
+    session->progress = options->progress;
+    session->progress_context = options->progress_context;
     session->references = 1;
     session->read_only = options->read_only;
     session->pool = sw_refresh_pool_new();

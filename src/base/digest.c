@@ -345,9 +345,10 @@ void sw_hmac_sha256(const void *key, size_t key_length, const void *bytes, size_
     explicit_bzero(&digest, sizeof digest);
 }
 
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 char *sw_base64(const void *data, size_t length)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *bytes = data;
     char *out = sw_alloc((length + 2) / 3 * 4 + 1), *at = out;
 
@@ -367,13 +368,12 @@ char *sw_base64(const void *data, size_t length)
 
 static int digit_of(char c)
 {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *found = strchr(alphabet, c == '-' ? '+' : c == '_' ? '/' : c);
+    const char *found = strchr(letters, c == '-' ? '+' : c == '_' ? '/' : c);
 
-    return c && found ? (int)(found - alphabet) : -1;
+    return c && found ? (int)(found - letters) : -1;
 }
 
-char *sw_unbase64(const char *text)
+char *sw_base64_bytes(const char *text, size_t *bytes)
 {
     size_t length = strlen(text), used = 0;
     char *out = sw_alloc(length + 1);
@@ -385,17 +385,30 @@ char *sw_unbase64(const char *text)
     for (size_t i = 0; i < length; i++) {
         int digit = digit_of(text[i]);
 
-        bits = (bits << 6) | (unsigned)(digit & 63);
+        if (digit < 0) {
+            explicit_bzero(out, used);
+            free(out);
+            return NULL;
+        }
+        bits = (bits << 6) | (unsigned)digit;
         have += 6;
         if (have >= 8) {
             have -= 8;
             out[used++] = (char)(bits >> have & 255);
         }
-        if (digit < 0 || (used && !out[used - 1])) {
-            explicit_bzero(out, used);
-            free(out);
-            return NULL;
-        }
     }
+    *bytes = used;
     return out;
+}
+
+char *sw_unbase64(const char *text)
+{
+    size_t length = 0;
+    char *out = sw_base64_bytes(text, &length);
+
+    if (!out || strlen(out) == length)
+        return out;
+    explicit_bzero(out, length);
+    free(out);
+    return NULL;
 }

@@ -37,7 +37,9 @@ void sw_hmac_sha256(const void *key, size_t key_length, const void *bytes, size_
 
 /* Standard alphabet with padding; owned. */
 char *sw_base64(const void *bytes, size_t length);
-/* base64 of either alphabet to text, owned; NULL: it is none, or holds a NUL. */
+/* base64 of either alphabet, owned and with a NUL behind its bytes; NULL: it is none. */
+char *sw_base64_bytes(const char *text, size_t *length);
+/* The same as text; NULL also when it holds a NUL. */
 char *sw_unbase64(const char *text);
 
 #endif

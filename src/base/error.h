@@ -19,4 +19,7 @@ int sw_hint(struct sw_error *err, const char *fmt, ...) SW_PRINTF(2, 3);
 /* Hand over a failure that was looked at first. */
 int sw_pass(struct sw_error *err, const struct sw_error *why);
 
+/* Where a pointer is returned: return sw_null(sw_fail(err, ...)); */
+#define sw_null(failed) ((void)(failed), NULL)
+
 #endif

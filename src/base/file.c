@@ -44,18 +44,14 @@ static char *read_open(int fd, const char *path, size_t limit, size_t *length,
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
-            sw_fail_errno(err, SW_E_IO, "cannot read '%s'", path);
-            return NULL;
-        }
+        if (n < 0)
+            return sw_null(sw_fail_errno(err, SW_E_IO, "cannot read '%s'", path));
         if (n == 0)
             break;
         out.length += (size_t)n;
         out.data[out.length] = '\0';
-        if (out.length > limit) {
-            sw_fail(err, SW_E_IO, "'%s' is larger than %zu bytes", path, limit);
-            return NULL;
-        }
+        if (out.length > limit)
+            return sw_null(sw_fail(err, SW_E_IO, "'%s' is larger than %zu bytes", path, limit));
     }
     if (length)
         *length = out.length;
@@ -86,14 +82,10 @@ char *sw_file_read_plain(const char *path, size_t limit, size_t *length, struct 
 
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-        sw_fail(err, SW_E_IO, "'%s' is not a plain file", path);
-        return NULL;
-    }
-    if (info.st_size > 0 && (uintmax_t)info.st_size > limit) {
-        sw_fail(err, SW_E_IO, "'%s' is larger than %zu bytes", path, limit);
-        return NULL;
-    }
+    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+        return sw_null(sw_fail(err, SW_E_IO, "'%s' is not a plain file", path));
+    if (info.st_size > 0 && (uintmax_t)info.st_size > limit)
+        return sw_null(sw_fail(err, SW_E_IO, "'%s' is larger than %zu bytes", path, limit));
     return read_open(fd, path, limit, length, err);
 }
 

@@ -29,10 +29,9 @@ json_t *sw_folder_names(const char *folder, struct sw_error *err)
     int count = scandir(folder, &entries, is_name, by_bytes);
     json_t *names;
 
-    if (count < 0) {
-        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", folder);
-        return NULL;
-    }
+    if (count < 0)
+        return sw_null(sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO,
+                                     "cannot list '%s'", folder));
     names = json_array();
     for (int i = 0; i < count; i++) {
         json_array_append_new(names, sw_json_text(entries[i]->d_name));

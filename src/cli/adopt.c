@@ -120,10 +120,9 @@ static int list_them(struct cli *cli, const char *platform, struct sw_error *err
     return 0;
 }
 
-static int adopt_run(struct cli *cli, const void *given, const struct cli_args *args,
-                     struct sw_error *err)
+static int adopt_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct adopt_options *options = given;
+    const struct adopt_options *options = args->options;
 
     if (options->list && args->word_count == 0)
         return list_them(cli, options->platform, err);

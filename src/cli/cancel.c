@@ -65,10 +65,9 @@ static json_t *still_active(struct cli *cli, const json_t *ids, bool named, stru
     return left;
 }
 
-static int cancel_run(struct cli *cli, const void *given, const struct cli_args *args,
-                      struct sw_error *err)
+static int cancel_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct cancel_options *options = given;
+    const struct cancel_options *options = args->options;
     sw_auto(json) json_t *ids = cli_select(cli, args, err), *left = NULL;
     sw_autofree char *question = NULL;
     sw_autofree const char **list = NULL;

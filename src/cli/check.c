@@ -52,10 +52,9 @@ static int check_one(struct cli *cli, const char *platform, const char *uri, str
 }
 
 /* All are checked; the command ends with the worst that was found, which is printed last. */
-static int check_run(struct cli *cli, const void *options, const struct cli_args *args,
-                     struct sw_error *err)
+static int check_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct check_options *flags = options;
+    const struct check_options *flags = args->options;
     struct sw_error worst = { 0 };
 
     for (size_t i = 0; i < args->word_count; i++) {

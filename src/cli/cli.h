@@ -47,8 +47,7 @@ struct command {
     int min_args, max_args;          /* CLI_MANY: no upper bound */
     bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
-    int (*run)(struct cli *cli, const void *options, const struct cli_args *args,
-               struct sw_error *err);
+    int (*run)(struct cli *cli, const struct cli_args *args, struct sw_error *err);
 };
 
 extern const struct command *const cli_commands[];      /* NULL-ended; in main.c */
@@ -104,6 +103,8 @@ void cli_say_unreachable(const struct cli *cli, const json_t *document);
 enum sw_state cli_state_called(const char *name);
 enum sw_state cli_job_state(const json_t *job);
 const char *cli_state_style(enum sw_state state);           /* an SGR parameter, or NULL */
+/* "ID  State", where a card begins. */
+void cli_job_head(struct sw_buf *out, const struct cli *cli, const char *id, enum sw_state state);
 void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", or "-" */
 void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
 /* Its message, and how long it is until it starts where that is known: for what is drawn, not for

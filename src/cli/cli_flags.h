@@ -67,6 +67,7 @@ struct cli_args {
     size_t word_count;
     const char *const *rest;         /* what follows `--`; NULL: there was none */
     size_t rest_count;
+    const void *options;             /* the verb's own structure, filled from its flags */
 };
 
 void cli_args_done(struct cli_args *args);

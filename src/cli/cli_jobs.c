@@ -13,23 +13,12 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
-
-static bool is_group(const char *selector)
-{
-    static const char *const words[] = {
-        "all", "active", "pending", "running", "complete", "failed", "canceled",
-    };
-
-    for (size_t i = 0; i < SW_COUNT(words); i++)
-        if (strcmp(words[i], selector) == 0)
-            return true;
-    return false;
-}
+#include "core/selector.h"
 
 bool cli_names_each(const struct cli_args *args)
 {
     for (size_t i = 0; i < args->word_count; i++)
-        if (is_group(args->words[i]))
+        if (sw_selector_group(args->words[i]))
             return false;
     return args->word_count > 0 && !cli_given_value(args, "label");
 }
@@ -93,9 +82,9 @@ json_t *cli_select(struct cli *cli, const struct cli_args *args, struct sw_error
 
     if (args->word_count == 0 && !label_count) {
         sw_fail(err, SW_E_USAGE, "which job?");
-        sw_hint(err, "name one (an id, a name, 'last', ...) or choose by label with -l; "
-                     "see 'slipway help selectors'");
-        return NULL;
+        return sw_null(sw_hint(err,
+                               "name one (an id, a name, 'last', ...) or choose by label with -l; "
+                               "see 'slipway help selectors'"));
     }
     session = cli_session(cli, err);
     if (!session)
@@ -117,15 +106,12 @@ char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err
     ids = cli_document(sw_select(session, &selector, 1, NULL, 0, err), err);
     if (!ids)
         return NULL;
-    if (json_array_size(ids) == 0) {
-        sw_fail(err, SW_E_NOT_FOUND, "no job matches '%s'", selector);
-        return NULL;
-    }
+    if (json_array_size(ids) == 0)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "no job matches '%s'", selector));
     if (json_array_size(ids) != 1) {
         sw_fail(err, SW_E_USAGE, "'%s' names %zu jobs, and only one can be meant here", selector,
                 json_array_size(ids));
-        sw_hint(err, "'slipway status %s -o name' lists them", selector);
-        return NULL;
+        return sw_null(sw_hint(err, "'slipway status %s -o name' lists them", selector));
     }
     return sw_strdup(json_string_value(json_array_get(ids, 0)));
 }
@@ -170,6 +156,15 @@ const char *cli_state_style(enum sw_state state)
     };
 
     return (size_t)state < SW_COUNT(styles) ? styles[state] : NULL;
+}
+
+void cli_job_head(struct sw_buf *out, const struct cli *cli, const char *id, enum sw_state state)
+{
+    if (cli->screen.out_color)
+        sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m", id, cli_state_style(state),
+                    sw_state_name(state));
+    else
+        sw_buf_addf(out, "%s  %s", id, sw_state_name(state));
 }
 
 void cli_job_age(const json_t *job, const char *key, char out[24])

@@ -20,60 +20,48 @@
 
 #define EXIT_READER_GONE 141
 
-static char *harmless(const char *fmt, va_list args)
+/* One line: what came from elsewhere is made harmless, what is in front is our own. */
+static void say(const struct cli *cli, const char *front, const char *fmt, va_list args)
 {
-    char *made = NULL, *clean;
+    sw_autofree char *made = NULL, *clean = NULL;
 
     if (vasprintf(&made, fmt, args) < 0)
-        return sw_strdup("");
+        made = sw_strdup("");
     sw_uris_hide(made);
     clean = sw_text_printable(made, strlen(made));
-    free(made);
-    return clean;
+    cli_status_lines_erase(cli->live);
+    fprintf(stderr, "%s%s\n", front, clean);
 }
 
 void cli_say(const struct cli *cli, const char *fmt, ...)
 {
-    sw_autofree char *text = NULL;
     va_list args;
 
-    if (cli->quiet)
-        return;
     va_start(args, fmt);
-    text = harmless(fmt, args);
+    if (!cli->quiet)
+        say(cli, "", fmt, args);
     va_end(args);
-    cli_status_lines_erase(cli->live);
-    fprintf(stderr, "%s\n", text);
 }
 
 void cli_say_job(const struct cli *cli, const char *id, const char *fmt, ...)
 {
-    sw_autofree char *text = NULL;
+    sw_autofree char *front = sw_format(cli->screen.err_color ? "\033[1m%s\033[0m  " : "%s  ", id);
     va_list args;
 
-    if (cli->quiet)
-        return;
     va_start(args, fmt);
-    text = harmless(fmt, args);
+    if (!cli->quiet)
+        say(cli, front, fmt, args);
     va_end(args);
-    cli_status_lines_erase(cli->live);
-    if (cli->screen.err_color)
-        fprintf(stderr, "\033[1m%s\033[0m  %s\n", id, text);
-    else
-        fprintf(stderr, "%s  %s\n", id, text);
 }
 
 void cli_warn(const struct cli *cli, const char *fmt, ...)
 {
-    sw_autofree char *text = NULL;
     va_list args;
 
     va_start(args, fmt);
-    text = harmless(fmt, args);
+    say(cli, cli->screen.err_color ? "slipway: \033[33mwarning:\033[0m " : "slipway: warning: ",
+        fmt, args);
     va_end(args);
-    cli_status_lines_erase(cli->live);
-    fprintf(stderr, "slipway: %s%s%s %s\n", cli->screen.err_color ? "\033[33m" : "", "warning:",
-            cli->screen.err_color ? "\033[0m" : "", text);
 }
 
 /* Later lines of a message go below the first, indented. */

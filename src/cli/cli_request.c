@@ -179,10 +179,8 @@ struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw
         if (flag->set && flag->set(request, flag->key, args->given[i].value, err) < 0)
             return NULL;
     }
-    if (args->rest && args->rest_count == 0) {
-        sw_fail(err, SW_E_USAGE, "there is no command after '--'");
-        return NULL;
-    }
+    if (args->rest && args->rest_count == 0)
+        return sw_null(sw_fail(err, SW_E_USAGE, "there is no command after '--'"));
     if (args->rest && sw_request_argv(request, (int)args->rest_count, args->rest, err) < 0)
         return NULL;
     return sw_take(request);

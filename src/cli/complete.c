@@ -252,12 +252,11 @@ static void answer(struct completion *c)
     }
 }
 
-static int complete_run(struct cli *cli, const void *given, const struct cli_args *args,
-                        struct sw_error *err)
+static int complete_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     struct completion c = { .cli = cli, .word = "", .also = "none" };
 
-    (void)given, (void)err;
+    (void)err;
     for (size_t i = 0; i + 1 < args->word_count; i++)
         take_word(&c, args->words[i]);
     if (args->word_count)

@@ -104,10 +104,9 @@ static const struct {
     { "bash", bash_script }, { "zsh", zsh_script }, { "fish", fish_script },
 };
 
-static int completion_run(struct cli *cli, const void *given, const struct cli_args *args,
-                          struct sw_error *err)
+static int completion_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    (void)cli, (void)given;
+    (void)cli;
     for (size_t i = 0; i < SW_COUNT(scripts); i++)
         if (strcmp(scripts[i].shell, args->words[0]) == 0) {
             cli_print(scripts[i].script);

@@ -93,10 +93,9 @@ static int copy_one(struct cli *cli, const char *from, const char *to,
     return 0;
 }
 
-static int cp_run(struct cli *cli, const void *given, const struct cli_args *args,
-                  struct sw_error *err)
+static int cp_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct cp_options *flags = given;
+    const struct cp_options *flags = args->options;
     size_t last = args->word_count - 1;
     struct sw_copy_options options = {
         .size = sizeof options, .recursive = flags->recursive, .dry_run = flags->dry_run,

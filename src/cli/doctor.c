@@ -4,12 +4,11 @@
  */
 #include "cli/cli_checks.h"
 
-static int doctor_run(struct cli *cli, const void *options, const struct cli_args *args,
-                      struct sw_error *err)
+static int doctor_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *checks = NULL;
 
-    (void)options, (void)args;
+    (void)args;
     if (!cli_session(cli, err))
         return -1;
     checks = cli_document(sw_doctor(cli->session, err), err);

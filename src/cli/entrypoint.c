@@ -17,10 +17,9 @@ static const struct cli_flag entrypoint_flags[] = {
     { 0 }
 };
 
-static int entrypoint_run(struct cli *cli, const void *options, const struct cli_args *args,
-                          struct sw_error *err)
+static int entrypoint_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct entrypoint_options *o = options;
+    const struct entrypoint_options *o = args->options;
     sw_auto(sw_request) struct sw_request *request = cli_request(args, false, err);
     sw_auto(json) json_t *document = NULL;
 

@@ -140,10 +140,9 @@ static int follow(struct cli *cli, const char *id, int64_t *after, struct sw_err
     return cli_interrupt_count() && !over ? cli_leave(cli, id, err) : 0;
 }
 
-static int events_run(struct cli *cli, const void *given, const struct cli_args *args,
-                      struct sw_error *err)
+static int events_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct events_options *options = given;
+    const struct events_options *options = args->options;
     sw_autofree char *id = NULL;
     int64_t after = 0;
 

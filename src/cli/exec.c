@@ -16,10 +16,9 @@ static const struct cli_flag exec_flags[] = {
     { 0 }
 };
 
-static int exec_run(struct cli *cli, const void *given, const struct cli_args *args,
-                    struct sw_error *err)
+static int exec_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct exec_options *options = given;
+    const struct exec_options *options = args->options;
     int rank = options->rank > INT_MAX ? INT_MAX : (int)options->rank;
     sw_autofree char *id = NULL;
 

@@ -60,10 +60,9 @@ static size_t print_table(const struct cli *cli, const json_t *list, size_t *our
     return removed;
 }
 
-static int gc_run(struct cli *cli, const void *given, const struct cli_args *args,
-                  struct sw_error *err)
+static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct gc_options *options = given;
+    const struct gc_options *options = args->options;
     sw_auto(json) json_t *list = NULL;
     const struct sw_gc_options wanted = { .size = sizeof wanted, .remove = options->yes,
                                         .results = options->results, .caches = options->caches };

@@ -23,14 +23,12 @@ static void say_copied(const struct cli *cli, const char *id, const json_t *copi
         cli_say_job(cli, id, "no results: nothing was copied");
 }
 
-static int get_run(struct cli *cli, const void *options, const struct cli_args *args,
-                   struct sw_error *err)
+static int get_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_autofree char *id = cli_select_one(cli, args->words[0], err);
     sw_auto(json) json_t *copied = NULL;
     const char *to = args->word_count > 1 ? args->words[1] : id;
 
-    (void)options;
     if (!id)
         return -1;
     copied = cli_document(sw_get_results(cli->session, id, to, err), err);

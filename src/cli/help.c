@@ -13,10 +13,9 @@ static const struct cli_flag help_flags[] = {
     { 0 }
 };
 
-static int help_run(struct cli *cli, const void *given, const struct cli_args *args,
-                    struct sw_error *err)
+static int help_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct help_options *options = given;
+    const struct help_options *options = args->options;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     (void)cli;

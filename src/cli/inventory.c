@@ -34,14 +34,12 @@ static void add_tables(struct sw_buf *out, const struct cli *cli, const json_t *
     }
 }
 
-static int inventory_run(struct cli *cli, const void *options, const struct cli_args *args,
-                         struct sw_error *err)
+static int inventory_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     sw_auto(json) json_t *document = NULL;
     const json_t *inventory;
 
-    (void)options;
     if (!cli_session(cli, err))
         return -1;
     document = cli_document(sw_inventory(cli->session, args->word_count ? args->words[0] : NULL, err), err);

@@ -70,10 +70,9 @@ static int read_log(struct cli_follow *follow, const struct sw_log_options *opti
     return sw_wrap(err, "cannot read the log of '%s'", follow->id);
 }
 
-static int logs_run(struct cli *cli, const void *given, const struct cli_args *args,
-                    struct sw_error *err)
+static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct logs_options *options = given;
+    const struct logs_options *options = args->options;
     sw_autofree char *id = cli_select_one(cli, args->words[0], err);
     struct sw_log_options log_options = {
         .size = sizeof log_options,

@@ -71,14 +71,13 @@ static json_t *listed(struct cli *cli, const struct ls_options *flags, const cha
         return cli_document(sw_list_uri(NULL, uri, flags->recursive, err), err);
     if (!flags->recursive)
         return platform_says(cli, flags->platform, uri, err);
-    sw_fail(err, SW_E_USAGE, "a platform tells the names of one folder: leave -r out");
-    return NULL;
+    return sw_null(sw_fail(err, SW_E_USAGE,
+                           "a platform tells the names of one folder: leave -r out"));
 }
 
-static int ls_run(struct cli *cli, const void *given, const struct cli_args *args,
-                  struct sw_error *err)
+static int ls_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct ls_options *flags = given;
+    const struct ls_options *flags = args->options;
     const char *uri = args->word_count ? args->words[0] : ".";
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     sw_auto(json) json_t *document = listed(cli, flags, uri, err);

@@ -204,7 +204,8 @@ static int run_command(struct cli *cli, const struct command *command, const str
         rest_to_words(&args);
     if (check_args(command, &args, err) < 0)
         return -1;
-    return command->run(cli, options, &args, err);
+    args.options = options;
+    return command->run(cli, &args, err);
 }
 
 static int run_raw(struct cli *cli, const struct command *command, int argc,
@@ -213,7 +214,7 @@ static int run_raw(struct cli *cli, const struct command *command, int argc,
     sw_auto(cli_args) struct cli_args args = { .rest = argv, .rest_count = (size_t)argc };
 
     rest_to_words(&args);
-    return command->run(cli, NULL, &args, err);
+    return command->run(cli, &args, err);
 }
 
 static int overview(const struct cli *cli)

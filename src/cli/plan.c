@@ -114,12 +114,10 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
     return 0;
 }
 
-static int plan_run(struct cli *cli, const void *options, const struct cli_args *args,
-                    struct sw_error *err)
+static int plan_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
 
-    (void)options;
     if (!request || !cli_session(cli, err))
         return -1;
     return cli_plan_show(cli, request, err);

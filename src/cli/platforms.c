@@ -113,15 +113,13 @@ static void add_one(struct sw_buf *out, const struct cli *cli, const json_t *pla
     add_credentials(out, cli, json_object_get(platform, "credentials"));
 }
 
-static int platforms_run(struct cli *cli, const void *options, const struct cli_args *args,
-                         struct sw_error *err)
+static int platforms_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const char *name = args->word_count ? args->words[0] : NULL;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     sw_auto(json) json_t *document = NULL;
     const json_t *platforms;
 
-    (void)options;
     if (!cli_session(cli, err))
         return -1;
     document = cli_document(sw_platforms(cli->session, name, err), err);

@@ -19,14 +19,12 @@ static struct cli_args with_some_command(const struct cli_args *given)
     return args;
 }
 
-static int preflight_run(struct cli *cli, const void *options, const struct cli_args *args,
-                         struct sw_error *err)
+static int preflight_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const struct cli_args asked = with_some_command(args);
     sw_auto(sw_request) struct sw_request *request = cli_request(&asked, true, err);
     sw_auto(json) json_t *found = NULL;
 
-    (void)options;
     if (!request || !cli_session(cli, err))
         return -1;
     while (!(found = cli_document(sw_preflight(cli->session, request, err), err))) {

@@ -144,10 +144,9 @@ static void print_names(const json_t *document)
         cli_printf("%s\n", sw_json_str(job, "id"));
 }
 
-static int ps_run(struct cli *cli, const void *given, const struct cli_args *args,
-                  struct sw_error *err)
+static int ps_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct ps_options *options = given;
+    const struct ps_options *options = args->options;
     struct sw_list_options list = {
         .size = sizeof list,
         .look = options->stored ? SW_LOOK_STORED : SW_LOOK_REFRESH,

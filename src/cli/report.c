@@ -17,10 +17,9 @@ static const struct cli_flag report_flags[] = {
     { 0 }
 };
 
-static int report_run(struct cli *cli, const void *given, const struct cli_args *args,
-                      struct sw_error *err)
+static int report_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct report_options *options = given;
+    const struct report_options *options = args->options;
     sw_autofree char *id = NULL, *path = NULL;
 
     if (!cli_session(cli, err))

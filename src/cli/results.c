@@ -41,12 +41,10 @@ static int print_one(struct cli *cli, const char *id, const void *context, struc
     return 0;
 }
 
-static int results_run(struct cli *cli, const void *options, const struct cli_args *args,
-                       struct sw_error *err)
+static int results_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
 
-    (void)options;
     return ids ? cli_each(cli, ids, print_one, NULL, err) : -1;
 }
 

@@ -43,10 +43,9 @@ static char *question_about(struct cli *cli, const json_t *ids)
                ? sw_format("%s is Complete; run it again, over its results?", id) : NULL;
 }
 
-static int retry_run(struct cli *cli, const void *given, const struct cli_args *args,
-                     struct sw_error *err)
+static int retry_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct retry_options *options = given;
+    const struct retry_options *options = args->options;
     sw_auto(json) json_t *ids = NULL;
     sw_autofree const char **list = NULL;
     sw_autofree char *question = NULL;

@@ -103,10 +103,9 @@ static int remove_all(struct cli *cli, const json_t *ids, bool keep_results, str
     return cli_outcomes_end(&removal.outcomes, err);
 }
 
-static int rm_run(struct cli *cli, const void *given, const struct cli_args *args,
-                  struct sw_error *err)
+static int rm_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct rm_options *options = given;
+    const struct rm_options *options = args->options;
     sw_auto(json) json_t *ids = NULL;
     sw_autofree char *question = NULL;
 

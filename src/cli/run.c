@@ -62,10 +62,9 @@ static void say_submitted(struct cli *cli, const char *id, bool already)
         cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
 }
 
-static int run_run(struct cli *cli, const void *given, const struct cli_args *args,
-                   struct sw_error *err)
+static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct run_options *options = given;
+    const struct run_options *options = args->options;
     sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
     char id[SW_ID_SIZE];
     bool already = false;

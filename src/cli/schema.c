@@ -4,12 +4,11 @@
  */
 #include "cli/cli.h"
 
-static int schema_run(struct cli *cli, const void *options, const struct cli_args *args,
-                      struct sw_error *err)
+static int schema_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *schema = cli_document(sw_schema(err), err);
 
-    (void)options, (void)args;
+    (void)args;
     return schema ? cli_document_print(cli, schema, err) : -1;
 }
 

@@ -210,11 +210,8 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     const char *reason = sw_json_str(job, "reason");
     char text[32];
 
-    if (cli->screen.out_color)
-        sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m\n", sw_json_str(job, "id"),
-                    cli_state_style(state), sw_state_name(state));
-    else
-        sw_buf_addf(out, "%s  %s\n", sw_json_str(job, "id"), sw_state_name(state));
+    cli_job_head(out, cli, sw_json_str(job, "id"), state);
+    sw_buf_add_char(out, '\n');
     add_line(out, "message", message);
     add_line(out, "cause", sw_json_str(job, "cause"));
     add_line(out, "advice", state == SW_PENDING && sw_text_same(reason, SW_REASON_UNSCHEDULABLE)
@@ -272,10 +269,9 @@ static void print_names(const json_t *ids)
         cli_printf("%s\n", json_string_value(id));
 }
 
-static int status_run(struct cli *cli, const void *given, const struct cli_args *args,
-                      struct sw_error *err)
+static int status_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct status_options *options = given;
+    const struct status_options *options = args->options;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *document = NULL;
     const json_t *jobs;

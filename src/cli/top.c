@@ -168,13 +168,12 @@ static void loop(struct top *top)
     }
 }
 
-static int top_run(struct cli *cli, const void *given, const struct cli_args *args,
-                   struct sw_error *err)
+static int top_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     struct top top = { .cli = cli, .view = { .follow = true } };
     int rc;
 
-    (void)given, (void)args;
+    (void)args;
     if (!cli->screen.out_terminal || !cli->screen.moves) {
         sw_fail(err, SW_E_USAGE, "top needs a terminal");
         return sw_hint(err, "'slipway watch' writes one line per change, 'slipway ps' a list");

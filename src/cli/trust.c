@@ -128,10 +128,9 @@ static int trust_one(struct cli *cli, const char *where, struct sw_error *err)
     return 0;
 }
 
-static int trust_run(struct cli *cli, const void *given, const struct cli_args *args,
-                     struct sw_error *err)
+static int trust_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct trust_options *options = given;
+    const struct trust_options *options = args->options;
 
     if (options->list && (options->remove || args->word_count))
         return sw_fail(err, SW_E_USAGE, "--list takes no file");

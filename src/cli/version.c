@@ -6,10 +6,9 @@
 
 #include "cli/cli.h"
 
-static int version_run(struct cli *cli, const void *options, const struct cli_args *args,
-                       struct sw_error *err)
+static int version_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    (void)cli, (void)options, (void)args, (void)err;
+    (void)cli, (void)args, (void)err;
     cli_printf("slipway %s\n", sw_version());
     return 0;
 }

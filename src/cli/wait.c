@@ -49,10 +49,9 @@ static void tell_ended(struct cli *cli, const struct sw_outcome *outcome)
         cli_say_job(cli, outcome->id, "%s", text);
 }
 
-static int wait_run(struct cli *cli, const void *given, const struct cli_args *args,
-                    struct sw_error *err)
+static int wait_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    const struct wait_options *options = given;
+    const struct wait_options *options = args->options;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_autofree const char **list = cli_list(ids);
     struct statuses all = { .outcomes = { .cli = cli, .verb = "wait for", .tell = tell_ended } };

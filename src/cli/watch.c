@@ -193,14 +193,10 @@ static int first_code(struct cli *cli, const json_t *ids)
 static int watch_jobs(struct watch_view *w, const json_t *ids, struct sw_error *err)
 {
     struct sw_watch_options options = { .size = sizeof options, .every_ms = EVERY_MS };
-    size_t count = json_array_size(ids);
-    sw_autofree const char **list = sw_alloc((count + 1) * sizeof *list);
+    sw_autofree const char **list = cli_list(ids);
     struct sw_error trouble = { 0 };
-    int rc;
+    int rc = sw_watch(w->cli->session, list, json_array_size(ids), &options, on_round, w, &trouble);
 
-    for (size_t i = 0; i < count; i++)
-        list[i] = json_string_value(json_array_get(ids, i));
-    rc = sw_watch(w->cli->session, list, count, &options, on_round, w, &trouble);
     cli_status_lines_keep(&w->live);
     w->cli->live = NULL;
     if (cli_interrupt_count() > 0)
@@ -227,14 +223,12 @@ static json_t *choose(struct cli *cli, const struct cli_args *args, struct sw_er
     return ids;
 }
 
-static int watch_run(struct cli *cli, const void *given, const struct cli_args *args,
-                     struct sw_error *err)
+static int watch_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = choose(cli, args, err);
     sw_auto(json) json_t *printed = json_object();
     struct watch_view w = { .cli = cli, .live = { .fd = STDOUT_FILENO }, .printed = printed };
 
-    (void)given;
     if (!ids)
         return -1;
     if (json_array_size(ids) == 0)

@@ -72,11 +72,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *wh
                                                 headline ? strcspn(headline, "\n") : 0);
     size_t width = cli->screen.width;
 
-    if (cli->screen.out_color)
-        sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m", sw_json_str(why, "id"),
-                    cli_state_style(state), sw_state_name(state));
-    else
-        sw_buf_addf(out, "%s  %s", sw_json_str(why, "id"), sw_state_name(state));
+    cli_job_head(out, cli, sw_json_str(why, "id"), state);
     if (sw_text_starts(clean, sw_state_name(state)))          /* "Complete (exit code 0)" */
         sw_buf_addf(out, "%s\n", clean + strlen(sw_state_name(state)));
     else
@@ -124,15 +120,13 @@ static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_err
     return cli_document_print(cli, document, err);
 }
 
-static int why_run(struct cli *cli, const void *given, const struct cli_args *args,
-                   struct sw_error *err)
+static int why_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *all = json_array();
     bool one = cli_names_one(args);
     int rc;
 
-    (void)given;
     if (!ids)
         return -1;
     rc = cli_each(cli, ids, explain, all, err);

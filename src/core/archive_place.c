@@ -247,10 +247,8 @@ struct sw_archive_place *sw_archive_place_open(const char *folder,
     if (sw_mkdirs(folder, 0777, err) < 0)
         return NULL;
     root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0) {
-        sw_fail_errno(err, SW_E_IO, "cannot enter '%s'", folder);
-        return NULL;
-    }
+    if (root < 0)
+        return sw_null(sw_fail_errno(err, SW_E_IO, "cannot enter '%s'", folder));
     place = sw_new(struct sw_archive_place);
     *place = (struct sw_archive_place){ .root = root, .warn = warn_fn, .warn_context = warn_context,
                                      .parent_fd = -1, .file = -1 };

@@ -1,343 +1,248 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checkpoint.c - what a checkpoint's name says, and which one is meant.
+ * checkpoint.c - the newest checkpoint that is complete.
  *
- * The selection compares tuples of small numbers, larger wins, so the rules stand in one struct
- * in the order in which they count.
+ * A job that was killed while it saved leaves a newest file that is only half there. Time cannot
+ * tell: it may have been killed hours ago. What can: the file's own format, where it knows its
+ * length (torch writes zip files, whose directory comes last; safetensors says its size first);
+ * a marker or a manifest that is written last. What none of these can judge is taken when it
+ * has been left alone for a while.
  */
 #include "core/checkpoint.h"
 
-#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
-static const char *const endings[] = {
-    ".pth", ".tlt", ".hdf5", ".pt", ".ckpt", ".engine", ".onnx", ".trt",
-};
+enum { MANIFEST_MAX = 64 * 1024 * 1024, ZIP_END_SIZE = 22, ZIP_COMMENT_MAX = 65535,
+       SAFETENSORS_HEADER_MAX = 100 * 1024 * 1024 };
 
-static const char *const skipped_folders[] = { "inputs", "ptm", "__pycache__" };
+static const char *const resumable[] = { ".pth", ".pth.tar", ".pt", ".ckpt", ".safetensors" };
+static const char *const partial_endings[] = { ".tmp", ".part", ".partial", ".temp", ".swp" };
+static const char *const markers[] = { ".done", ".complete" };
+static const char *const skipped[] = { "ptm", "inputs" };
 
-void sw_checkpoints_done(struct sw_checkpoints *all)
+/* ---- one file ------------------------------------------------------------------------------ */
+
+static bool read_at(int fd, int64_t offset, void *bytes, size_t length)
 {
-    for (size_t i = 0; i < all->count; i++)
-        free(all->items[i].path);
-    free(all->items);
-    *all = (struct sw_checkpoints){ 0 };
+    ssize_t n;
+
+    do
+        n = pread(fd, bytes, length, offset);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)length;
 }
 
-/* ---- positions in names -------------------------------------------------------------------- */
-
-/* One word, or two with an optional '_' or '-' between. */
-struct position_word {
-    const char *first, *second;
-};
-
-static const struct position_word epoch_words[] = {
-    { "checkpoint", "epoch" }, { "model", "epoch" }, { "model", "best" },
-    { "epoch", NULL }, { "ep", NULL },
-};
-static const struct position_word step_words[] = {
-    { "step", NULL }, { "iter", NULL }, { "iteration", NULL },
-};
-
-static const char *after_separator(const char *at)
+static uint64_t little_endian(const unsigned char *bytes, size_t count)
 {
-    return *at == '_' || *at == '-' ? at + 1 : at;
-}
+    uint64_t value = 0;
 
-static const char *after_word(const char *at, const char *word)
-{
-    return at && strncasecmp(at, word, strlen(word)) == 0 ? after_separator(at + strlen(word))
-                                                         : NULL;
-}
-
-/* Digits to a number; one too large for us is no position. */
-static int64_t number_at(const char *at, const char **end)
-{
-    int64_t value = 0;
-
-    for (; isdigit((unsigned char)*at); at++) {
-        if (value > (INT64_MAX - 9) / 10)
-            value = SW_NO_POSITION;
-        if (value != SW_NO_POSITION)
-            value = value * 10 + (*at - '0');
-    }
-    *end = at;
+    while (count-- > 0)
+        value = value << 8 | bytes[count];
     return value;
 }
 
-static bool begins_a_word(const char *path, const char *at)
+/* The end record of a zip is its last part, behind it only a comment whose length it states. */
+static bool zip_has_its_end(int fd, int64_t size)
 {
-    return at == path || strchr("/\\_.-", at[-1]);
-}
+    size_t room = size < ZIP_END_SIZE + ZIP_COMMENT_MAX ? (size_t)size
+                                                        : ZIP_END_SIZE + ZIP_COMMENT_MAX;
+    sw_autofree unsigned char *tail = sw_alloc(room + 1);
 
-/* "12" and "12.pth", nothing but digits in the base name. */
-static int64_t numeric_name(const char *path)
-{
-    const char *end, *base = path + strlen(path);
-    int64_t value;
-
-    while (base > path && base[-1] != '/' && base[-1] != '\\')
-        base--;
-    if (!isdigit((unsigned char)*base))
-        return SW_NO_POSITION;
-    value = number_at(base, &end);
-    if (*end == '\0')
-        return value;
-    for (size_t i = 0; i < SW_COUNT(endings); i++)
-        if (strcasecmp(end, endings[i]) == 0)
-            return value;
-    return SW_NO_POSITION;
-}
-
-static int64_t position(const char *path, const struct position_word *words, size_t count)
-{
-    int64_t best = SW_NO_POSITION;
-
-    for (const char *at = path; *at; at++) {
-        for (size_t i = 0; begins_a_word(path, at) && i < count; i++) {
-            const char *end, *digits = after_word(at, words[i].first);
-            int64_t value;
-
-            if (digits && words[i].second)
-                digits = after_word(digits, words[i].second);
-            if (!digits || !isdigit((unsigned char)*digits))
-                continue;
-            value = number_at(digits, &end);
-            best = value > best ? value : best;
-        }
-    }
-    return best != SW_NO_POSITION ? best : numeric_name(path);
-}
-
-int64_t sw_checkpoint_epoch(const char *path)
-{
-    return position(path, epoch_words, SW_COUNT(epoch_words));
-}
-
-int64_t sw_checkpoint_step(const char *path)
-{
-    return position(path, step_words, SW_COUNT(step_words));
-}
-
-/* ---- looking for them ---------------------------------------------------------------------- */
-
-struct scan {
-    const char *folder;
-    bool directories;
-    struct sw_checkpoints *out;
-};
-
-static bool below_a_skipped_folder(const char *relative)
-{
-    for (const char *step = relative; *step;) {
-        size_t length = strcspn(step, "/");
-
-        for (size_t i = 0; step[length] && i < SW_COUNT(skipped_folders); i++)
-            if (strlen(skipped_folders[i]) == length &&
-                strncmp(step, skipped_folders[i], length) == 0)
-                return true;
-        step += length + (step[length] == '/');
-    }
-    return false;
-}
-
-static bool has_ending(const char *name)
-{
-    size_t length = strlen(name);
-
-    for (size_t i = 0; i < SW_COUNT(endings); i++)
-        if (length > strlen(endings[i]) &&
-            strcasecmp(name + length - strlen(endings[i]), endings[i]) == 0)
-            return true;
-    return false;
-}
-
-static int stop_at_once(void *context, const char *relative, const struct stat *info)
-{
-    (void)context, (void)relative, (void)info;
-    return 1;
-}
-
-static bool is_position_folder(const char *name, const char *path)
-{
-    static const char *const starts[] = { "epoch_", "epoch-", "step_", "step-" };
-
-    for (size_t i = 0; i < SW_COUNT(starts); i++)
-        if (strncasecmp(name, starts[i], strlen(starts[i])) == 0)
-            return sw_walk(path, stop_at_once, NULL, NULL) == 1;     /* something is in it */
-    return false;
-}
-
-static int64_t mtime_ms(const struct stat *info)
-{
-    return (int64_t)info->st_mtim.tv_sec * 1000 + info->st_mtim.tv_nsec / 1000000;
-}
-
-static int look_at(void *context, const char *relative, const struct stat *info)
-{
-    const struct scan *scan = context;
-    const char *slash = strrchr(relative, '/'), *name = slash ? slash + 1 : relative;
-    sw_autofree char *path = sw_path_join(scan->folder, relative);
-    bool is_directory = S_ISDIR(info->st_mode);
-    struct sw_checkpoints *out = scan->out;
-
-    if (below_a_skipped_folder(relative))
-        return 0;
-    if (is_directory ? !scan->directories || !is_position_folder(name, path)
-                     : !S_ISREG(info->st_mode) || !has_ending(name))
-        return 0;
-    out->items = sw_realloc_array(out->items, out->count + 1, sizeof *out->items);
-    out->items[out->count++] = (struct sw_checkpoint){
-        .path = sw_take(path), .is_directory = is_directory, .mtime_ms = mtime_ms(info) };
-    return 0;
-}
-
-int sw_checkpoints_scan(const char *folder, bool directories, struct sw_checkpoints *out,
-                        struct sw_error *err)
-{
-    struct scan scan = { folder, directories, out };
-
-    return sw_file_exists(folder) ? sw_walk(folder, look_at, &scan, err) : 0;
-}
-
-/* ---- choosing ------------------------------------------------------------------------------ */
-
-enum rank { EPOCH, STEP, ACTION, KIND, LOCATION, NOT_LATEST, NUMBER, MTIME, RANKS };
-
-static bool mentions(const char *path, const char *word)
-{
-    return strcasestr(path, word) != NULL;
-}
-
-static bool is_one_of(const char *word, const char *const *all, size_t count)
-{
-    for (size_t i = 0; word && i < count; i++)
-        if (strcasecmp(word, all[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool is_nvdinov2(const char *model)
-{
-    sw_autofree char *plain = sw_strdup(model ? model : "");
-
-    for (char *at = plain; *at; at++)
-        if (*at == '-')
-            *at = '_';
-    return strcasecmp(plain, "nvdinov2") == 0 || strcasecmp(plain, "nv_dinov2") == 0 ||
-           strcasecmp(plain, "nvdino_v2") == 0;
-}
-
-static int64_t action_rank(const char *path, const struct sw_checkpoint_choice *choice)
-{
-    static const char *const training[] = { "resume", "train" };
-    static const char *const using[] = { "eval", "evaluate", "inference", "infer", "export",
-                                         "best" };
-    bool nvdinov2 = is_nvdinov2(choice->model);
-    int64_t rank = 0;
-
-    if (is_one_of(choice->action, training, SW_COUNT(training)) && nvdinov2) {
-        rank += mentions(path, "model_epoch") ? 3 : 0;
-        rank -= mentions(path, "teacher_epoch") || mentions(path, "student_epoch") ? 3 : 0;
-    } else if (is_one_of(choice->action, using, SW_COUNT(using))) {
-        rank += mentions(path, "best") ? 4 : 0;
-        rank += nvdinov2 && mentions(path, "student_epoch") ? 3 : 0;
-    }
-    return rank;
-}
-
-static int64_t kind_rank(const struct sw_checkpoint *one, bool prefer_directory)
-{
-    if (one->is_directory)
-        return prefer_directory ? 4 : 2;
-    return prefer_directory ? 0 : 4;
-}
-
-static int64_t location_rank(const char *path)
-{
-    return mentions(path, "/checkpoints/") ? 2 : mentions(path, "/safetensors/") ? 1 : 0;
-}
-
-/* False: it is excluded. */
-static bool score(const struct sw_checkpoint *one, const struct sw_checkpoint_choice *choice,
-                  int64_t out[RANKS])
-{
-    int64_t epoch = sw_checkpoint_epoch(one->path), step = sw_checkpoint_step(one->path);
-    bool latest = mentions(one->path, "latest");
-
-    if (latest && epoch == SW_NO_POSITION && step == SW_NO_POSITION)
+    if (size < ZIP_END_SIZE || !read_at(fd, size - (int64_t)room, tail, room))
         return false;
-    out[EPOCH] = out[STEP] = 0;
-    if (choice->epoch != SW_NO_POSITION) {
-        if (epoch != choice->epoch && (epoch == SW_NO_POSITION || epoch != choice->epoch - 1))
-            return false;
-        out[EPOCH] = epoch == choice->epoch ? 3 : 2;
+    for (size_t at = room - ZIP_END_SIZE + 1; at-- > 0;)
+        if (memcmp(tail + at, "PK\5\6", 4) == 0 &&
+            little_endian(tail + at + 20, 2) == room - at - ZIP_END_SIZE)
+            return true;
+    return false;
+}
+
+static int64_t last_byte_named(const json_t *header)
+{
+    int64_t last = 0;
+    const char *name;
+    json_t *tensor;
+
+    json_object_foreach((json_t *)header, name, tensor) {
+        const json_t *offsets = json_object_get(tensor, "data_offsets");
+        int64_t end = json_integer_value(json_array_get(offsets, 1));
+
+        last = end > last ? end : last;
     }
-    if (choice->step != SW_NO_POSITION) {
-        if (step != choice->step)
+    return last;
+}
+
+static bool safetensors_is_as_long_as_it_says(int fd, int64_t size)
+{
+    unsigned char length_bytes[8];
+    sw_autofree char *text = NULL;
+    sw_auto(json) json_t *header = NULL;
+    uint64_t length;
+
+    if (!read_at(fd, 0, length_bytes, sizeof length_bytes))
+        return false;
+    length = little_endian(length_bytes, 8);
+    if (length > SAFETENSORS_HEADER_MAX || (int64_t)length + 8 > size)
+        return false;
+    text = sw_alloc(length + 1);
+    if (!read_at(fd, 8, text, length))
+        return false;
+    header = json_loadb(text, length, 0, NULL);
+    return json_is_object(header) && size - 8 - (int64_t)length >= last_byte_named(header);
+}
+
+static bool is_whole(const char *path)
+{
+    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    unsigned char head[4];
+
+    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+        return false;
+    for (size_t i = 0; i < SW_COUNT(partial_endings); i++)
+        if (sw_text_ends(path, partial_endings[i]))
             return false;
-        out[STEP] = 2;
-    }
-    out[ACTION] = action_rank(one->path, choice);
-    out[KIND] = kind_rank(one, choice->prefer_directory);
-    out[LOCATION] = location_rank(one->path);
-    out[NOT_LATEST] = !latest;
-    out[NUMBER] = step != SW_NO_POSITION ? step : epoch;
-    out[MTIME] = one->mtime_ms;
+    if (sw_text_ends(path, ".safetensors"))
+        return safetensors_is_as_long_as_it_says(fd, info.st_size);
+    if (read_at(fd, 0, head, sizeof head) && memcmp(head, "PK\3\4", 4) == 0)
+        return zip_has_its_end(fd, info.st_size);
     return true;
 }
 
-static bool is_larger(const int64_t a[RANKS], const int64_t b[RANKS])
+/* ---- the newest of many -------------------------------------------------------------------- */
+
+struct checkpoint_found {
+    char *path;
+    int64_t mtime_ns, size;
+    bool marked;
+};
+
+struct checkpoint_search {
+    const char *folder;
+    struct checkpoint_found *items;
+    size_t count;
+    bool any_marked;
+};
+
+static void search_auto(struct checkpoint_search *search)
 {
-    for (int i = 0; i < RANKS; i++)
-        if (a[i] != b[i])
-            return a[i] > b[i];
+    for (size_t i = 0; i < search->count; i++)
+        free(search->items[i].path);
+    free(search->items);
+}
+
+static bool is_resumable(const char *relative)
+{
+    const char *slash = strrchr(relative, '/'), *name = slash ? slash + 1 : relative;
+    sw_autofree char *framed = sw_format("/%s", relative);
+
+    if (*name == '.')
+        return false;
+    for (size_t i = 0; i < SW_COUNT(skipped); i++) {
+        sw_autofree char *inside = sw_format("/%s/", skipped[i]);
+
+        if (strstr(framed, inside))
+            return false;
+    }
+    for (size_t i = 0; i < SW_COUNT(resumable); i++)
+        if (sw_text_ends(name, resumable[i]))
+            return true;
     return false;
 }
 
-/* Nothing has a number: the newest "latest", else the newest. */
-static const struct sw_checkpoint *newest(const struct sw_checkpoint *items, size_t count)
+static bool has_marker(const char *path)
 {
-    const struct sw_checkpoint *best = NULL;
+    for (size_t i = 0; i < SW_COUNT(markers); i++) {
+        sw_autofree char *marker = sw_format("%s%s", path, markers[i]);
 
-    for (size_t i = 0; i < count; i++) {
-        bool latest = mentions(items[i].path, "latest");
-        bool best_latest = best && mentions(best->path, "latest");
-
-        if (!best || (latest && !best_latest) ||
-            (latest == best_latest && items[i].mtime_ms > best->mtime_ms))
-            best = &items[i];
+        if (sw_file_exists(marker))
+            return true;
     }
-    return best;
+    return false;
 }
 
-bool sw_checkpoint_wants_directories(const struct sw_checkpoint_choice *choice)
+static int64_t mtime_ns(const struct stat *info)
 {
-    return choice->prefer_directory || (choice->action && strcasecmp(choice->action, "resume") == 0);
+    return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
 }
 
-const struct sw_checkpoint *sw_checkpoint_select(const struct sw_checkpoint *items, size_t count,
-                                                 const struct sw_checkpoint_choice *choice)
+static int consider(void *context, const char *relative, const struct stat *info)
 {
-    const struct sw_checkpoint *best = NULL;
-    int64_t best_ranks[RANKS], ranks[RANKS];
+    struct checkpoint_search *search = context;
+    struct checkpoint_found one = { .mtime_ns = mtime_ns(info), .size = info->st_size };
+
+    if (!S_ISREG(info->st_mode) || info->st_size == 0 || !is_resumable(relative))
+        return 0;
+    one.path = sw_path_join(search->folder, relative);
+    one.marked = has_marker(one.path);
+    search->any_marked |= one.marked;
+    search->items = sw_realloc_array(search->items, search->count + 1, sizeof *search->items);
+    search->items[search->count++] = one;
+    return 0;
+}
+
+static int newest_first(const void *left, const void *right)
+{
+    const struct checkpoint_found *a = left, *b = right;
+
+    if (a->mtime_ns != b->mtime_ns)
+        return a->mtime_ns > b->mtime_ns ? -1 : 1;
+    return -strcmp(a->path, b->path);
+}
+
+/* A manifest.json beside the file that lists it must agree on its size. */
+static bool manifest_agrees(const struct checkpoint_found *one)
+{
+    const char *slash = strrchr(one->path, '/');
+    sw_autofree char *path = sw_format("%.*s/manifest.json", (int)(slash - one->path), one->path);
+    size_t length = 0, i;
+    sw_autofree char *text = sw_file_exists(path) ? sw_file_read(path, MANIFEST_MAX, &length, NULL)
+                                                  : NULL;
+    sw_auto(json) json_t *manifest = text ? json_loadb(text, length, 0, NULL) : NULL;
+    const json_t *entry;
+
+    json_array_foreach(json_object_get(manifest, "files"), i, entry)
+        if (sw_text_same(sw_json_str(entry, "path"), slash + 1))
+            return sw_json_int(entry, "size", -1) == one->size;
+    return true;
+}
+
+static bool stays_as_it_is(const struct checkpoint_found *one, int64_t settle_ms)
+{
+    struct stat info;
+
+    for (int64_t age; (age = sw_now_ms() - one->mtime_ns / 1000000) < settle_ms && age >= 0;)
+        sw_sleep_ms(settle_ms - age);
+    return stat(one->path, &info) == 0 && info.st_size == one->size &&
+           mtime_ns(&info) == one->mtime_ns;
+}
+
+char *sw_checkpoint_newest_complete(const char *const *folders, size_t count, int64_t settle_ms)
+{
+    __attribute__((cleanup(search_auto))) struct checkpoint_search search = { 0 };
 
     for (size_t i = 0; i < count; i++) {
-        if (items[i].is_directory && !sw_checkpoint_wants_directories(choice))
-            continue;
-        if (score(&items[i], choice, ranks) && (!best || is_larger(ranks, best_ranks))) {
-            best = &items[i];
-            memcpy(best_ranks, ranks, sizeof best_ranks);
-        }
+        search.folder = folders[i];
+        if (sw_file_exists(folders[i]))
+            sw_walk(folders[i], consider, &search, NULL);   /* what cannot be read is no answer */
     }
-    if (best || choice->no_latest || choice->epoch != SW_NO_POSITION ||
-        choice->step != SW_NO_POSITION)
-        return best;
-    return newest(items, count);
+    if (search.count > 0)
+        qsort(search.items, search.count, sizeof *search.items, newest_first);
+    for (size_t i = 0; i < search.count; i++) {
+        const struct checkpoint_found *one = &search.items[i];
+
+        if ((!search.any_marked || one->marked) && is_whole(one->path) &&
+            manifest_agrees(one) && stays_as_it_is(one, settle_ms))
+            return sw_strdup(one->path);
+    }
+    return NULL;
 }

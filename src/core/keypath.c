@@ -163,17 +163,6 @@ int sw_keypath_check(const char *path, struct sw_error *err)
     }
 }
 
-int sw_keypath_replace(json_t *document, const char *path, json_t *value, struct sw_error *err)
-{
-    sw_auto(json) json_t *owned = value;
-
-    if (sw_keypath_check(path, err) < 0)
-        return -1;
-    if (!sw_keypath_get(document, path))
-        return sw_fail(err, SW_E_SPEC, "the config has no '%s'", path);
-    return sw_keypath_set(document, path, sw_take(owned), err);
-}
-
 char *sw_keypath_flat(const char *path, const char *also)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;

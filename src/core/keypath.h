@@ -20,9 +20,8 @@ json_t *sw_keypath_get(const json_t *document, const char *path);
  * the last index). -1: a text or number stands in the way, or the path is malformed. */
 int sw_keypath_set(json_t *document, const char *path, json_t *value, struct sw_error *err);
 
-/* The strict form: every segment well formed (SW_E_SPEC otherwise), nothing is ever made. */
+/* Is every segment well formed? SW_E_SPEC. */
 int sw_keypath_check(const char *path, struct sw_error *err);
-int sw_keypath_replace(json_t *document, const char *path, json_t *value, struct sw_error *err);
 
 /* "a.b[2]" -> "a_b_2", for file names; owned. `also` are further characters that become '_'. */
 char *sw_keypath_flat(const char *path, const char *also);

@@ -136,13 +136,11 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     if (version < 1 || version > SW_PAYLOAD_VERSION) {
         sw_fail(err, SW_E_UNSUPPORTED, "the payload has version %lld, this runner reads up to %d",
                 (long long)version, SW_PAYLOAD_VERSION);
-        sw_hint(err, "use the runner that came with the program that submitted the job");
-        return NULL;
+        return sw_null(sw_hint(err,
+                               "use the runner that came with the program that submitted the job"));
     }
-    if (!id || strlen(id) > SW_ID_MAX) {
-        sw_fail(err, SW_E_SPEC, "the payload names no job");
-        return NULL;
-    }
+    if (!id || strlen(id) > SW_ID_MAX)
+        return sw_null(sw_fail(err, SW_E_SPEC, "the payload names no job"));
     snprintf(payload->job_id, sizeof payload->job_id, "%s", id);
     read_fields(payload, json);
     payload->filled |= version == 1;          /* its writer filled them in itself */
@@ -151,9 +149,7 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     payload->time_ms = sw_json_int(json, "time_ms", 0);
     if (format)
         sw_format_parse(format, &payload->config_format, NULL);
-    if (!payload->command && !json_is_array(payload->argv)) {
-        sw_fail(err, SW_E_SPEC, "the payload holds no command");
-        return NULL;
-    }
+    if (!payload->command && !json_is_array(payload->argv))
+        return sw_null(sw_fail(err, SW_E_SPEC, "the payload holds no command"));
     return sw_take(payload);
 }

@@ -43,7 +43,7 @@ json_t *sw_place_open_options(const struct sw_place *place, const struct sw_opti
 {
     json_t *options = today ? json_copy((json_t *)today) : json_object();
 
-    for (; place->complete && table && table->name; table++)
+    for (; table && table->name; table++)
         if (table->scope == SW_CONNECTION)
             json_object_del(options, table->name);
     json_object_update(options, place->options);

@@ -22,8 +22,7 @@ struct sw_place {                  /* owned by the caller, sw_place_done() */
     char *platform;
     char *address;                 /* "unix:///var/run/docker.sock", "ssh://ann@login"; "": this machine */
     char *identity;                /* "": the platform cannot tell, or was not asked yet */
-    json_t *options;               /* the connection options, all of them when `complete` */
-    bool complete;                 /* false: a row of an older version, which kept the address alone */
+    json_t *options;               /* all of its connection options */
 };
 void sw_place_done(struct sw_place *place);
 static inline void sw_place_auto(struct sw_place *place) { sw_place_done(place); }

@@ -112,8 +112,7 @@ json_t *sw_docker_config_read(const char *folder, struct sw_error *err)
     config = text ? sw_json_parse(text, length, path, err) : NULL;
     if (config && !json_is_object(config)) {
         json_decref(config);
-        sw_fail(err, SW_E_SPEC, "%s holds no JSON object", path);
-        return NULL;
+        return sw_null(sw_fail(err, SW_E_SPEC, "%s holds no JSON object", path));
     }
     return config;
 }

@@ -75,6 +75,5 @@ const struct curl_functions *curl_load(struct sw_error *err)
     if (!missing)
         return &functions;
     sw_fail(err, SW_E_UNSUPPORTED, "there is no usable libcurl here (%s is missing)", missing);
-    sw_hint(err, "install it (Debian: libcurl4), or use the static slipway");
-    return NULL;
+    return sw_null(sw_hint(err, "install it (Debian: libcurl4), or use the static slipway"));
 }

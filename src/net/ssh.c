@@ -258,13 +258,6 @@ static int need_master(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *er
     return ssh->local ? 0 : ssh_master_need(ssh, until_ms, err);
 }
 
-int sw_ssh_connect(struct sw_ssh *ssh, struct sw_error *err)
-{
-    int64_t patience = ssh->connect_ms * (int64_t)(ssh->host_count + 1);
-
-    return at_some_host(ssh, ssh_shell_need, sw_monotonic_ms() + patience, err);
-}
-
 int sw_ssh_connect_to(struct sw_ssh *ssh, size_t index, struct sw_error *err)
 {
     if (index >= ssh->host_count)
@@ -316,9 +309,8 @@ struct sw_ssh_stream {
     bool local;
 };
 
-/* `given`: the command's input and output, closed here in any case; -1: a new pair. */
-static struct sw_ssh_stream *start_stream(struct sw_ssh *ssh, const char *command, int given,
-                                          struct sw_error *err)
+struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
+                                         struct sw_error *err)
 {
     sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = sw_new(struct sw_ssh_stream);
     sw_auto(ssh_arguments) struct ssh_arguments arguments = { .count = 0 };
@@ -326,7 +318,7 @@ static struct sw_ssh_stream *start_stream(struct sw_ssh *ssh, const char *comman
     int64_t patience = ssh->connect_ms * (int64_t)(ssh->host_count + 1);
 
     stream->process = (struct ssh_process)SSH_PROCESS_NONE;
-    stream->process.in = given;
+    stream->process.in = fd;
     if (at_some_host(ssh, need_master, sw_monotonic_ms() + patience, err) < 0)
         return NULL;
     stream->local = ssh->local;
@@ -335,23 +327,11 @@ static struct sw_ssh_stream *start_stream(struct sw_ssh *ssh, const char *comman
     stream->target = (struct sw_ssh_target){ .host = stream->host, .port = ssh->port };
     if (!ssh->local)
         ssh_arguments_make(&arguments, ssh, "no", command);
-    if (ssh_process_start(&stream->process, ssh->local ? local : arguments.list,
-                          given < 0 ? SSH_SOCKET : SSH_GIVEN, err) < 0)
+    if (ssh_process_start(&stream->process, ssh->local ? local : arguments.list, SSH_GIVEN,
+                          err) < 0)
         return NULL;
     ssh->counters.processes++;
     return sw_take(stream);
-}
-
-struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command,
-                                         struct sw_error *err)
-{
-    return start_stream(ssh, command, -1, err);
-}
-
-struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
-                                         struct sw_error *err)
-{
-    return start_stream(ssh, command, fd, err);
 }
 
 bool sw_ssh_stream_over(const struct sw_ssh_stream *stream)
@@ -361,16 +341,6 @@ bool sw_ssh_stream_over(const struct sw_ssh_stream *stream)
     return stream->process.pid <= 0 ||
            waitid(P_PID, (id_t)stream->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
            info.si_pid != 0;
-}
-
-int sw_ssh_stream_fd(const struct sw_ssh_stream *stream)
-{
-    return stream->process.in;
-}
-
-int sw_ssh_stream_take_fd(struct sw_ssh_stream *stream)
-{
-    return sw_take_fd(stream->process.in);
 }
 
 int sw_ssh_stream_why(struct sw_ssh_stream *stream, struct sw_error *err)

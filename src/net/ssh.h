@@ -47,11 +47,9 @@ struct sw_ssh *sw_ssh_open(const struct sw_ssh_options *options, struct sw_error
 void sw_ssh_close(struct sw_ssh *ssh);         /* the master stays for the next process */
 SW_DEFINE_AUTO(sw_ssh, struct sw_ssh *, sw_ssh_close)
 
-/* Connect now, to the first host that answers. Only to fail early: calls connect by themselves.
- * SW_E_UNREACHABLE: no host answered; SW_E_CREDENTIAL: one answered and wants another key, a
- * password, a second factor; SW_E_REFUSED: its host key is unknown or changed. */
-int sw_ssh_connect(struct sw_ssh *ssh, struct sw_error *err);
-/* The same for this very host and no other, which is then the one in use. */
+/* Connect now to this very host, which is then the one in use; calls connect by themselves.
+ * SW_E_UNREACHABLE: it does not answer; SW_E_CREDENTIAL: it wants another key, a password, a second
+ * factor; SW_E_REFUSED: its host key is unknown or changed. */
 int sw_ssh_connect_to(struct sw_ssh *ssh, size_t index, struct sw_error *err);
 /* End the shared master connections, also under the feet of other processes. */
 void sw_ssh_disconnect(struct sw_ssh *ssh);
@@ -112,17 +110,12 @@ int sw_ssh_run(struct sw_ssh *ssh, const struct sw_ssh_call *call, struct sw_ssh
 
 /* ---- a stream ------------------------------------------------------------------------------- */
 
-/* Start a remote command with its input and output on one connected socket. The command stands
- * in argument lists: constants only, nothing secret. */
+/* Start a remote command with its input and output on this socket, which is closed here in any
+ * case. The command is in argument lists: constants only, nothing secret. */
 struct sw_ssh_stream;
-struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command,
-                                         struct sw_error *err);
-/* The same with a socket that exists already; it is closed here in any case. */
 struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
                                          struct sw_error *err);
 bool sw_ssh_stream_over(const struct sw_ssh_stream *stream);   /* the command ended; never waits */
-int sw_ssh_stream_fd(const struct sw_ssh_stream *stream);      /* borrowed */
-int sw_ssh_stream_take_fd(struct sw_ssh_stream *stream);       /* the caller closes it */
 /* Why it ended, in our words, with what the command said on standard error: SW_E_UNREACHABLE, or
  * SW_E_REFUSED when there is no such program. Always -1. */
 int sw_ssh_stream_why(struct sw_ssh_stream *stream, struct sw_error *err);

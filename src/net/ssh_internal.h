@@ -18,7 +18,6 @@ struct ssh_process {
 enum ssh_wiring {
     SSH_SILENT,                  /* in and out are /dev/null; we read its standard error */
     SSH_PIPES,                   /* a channel for each of the three */
-    SSH_SOCKET,                  /* in and out are one socket (`in`), and standard error */
     SSH_GIVEN,                   /* in and out are the socket in process->in, closed here */
 };
 

@@ -57,14 +57,13 @@ static char *control_folder(const char *state_dir, struct sw_error *err)
         free(folder);
     }
     folder = sw_format("/tmp/slipway-%u-ssh", (unsigned)geteuid());
-    if (mkdir(folder, 0700) < 0 && errno != EEXIST) {
-        sw_fail_errno(err, SW_E_IO, "cannot make %s for the ssh connection", folder);
-        return NULL;
-    }
+    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+        return sw_null(sw_fail_errno(err, SW_E_IO, "cannot make %s for the ssh connection",
+                                     folder));
     if (!is_ours_alone(folder)) {
         sw_fail(err, SW_E_IO, "%s is not ours alone, so no ssh connection is kept there", folder);
-        sw_hint(err, "find out who made it, remove it, or run: chmod 700 %s", folder);
-        return NULL;
+        return sw_null(sw_hint(err, "find out who made it, remove it, or run: chmod 700 %s",
+                               folder));
     }
     return sw_take(folder);
 }

@@ -43,10 +43,9 @@ static int open_ends(struct ends *ends, enum ssh_wiring wiring, int given)
 
     memset(ends, -1, sizeof *ends);
     ends->in[1] = given;
-    if (wiring != SSH_SILENT && given < 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->in) < 0)
-        return -1;
     if (wiring == SSH_PIPES) {
-        if (pipe2(pair, O_CLOEXEC) < 0)
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->in) < 0 ||
+            pipe2(pair, O_CLOEXEC) < 0)
             return -1;
         ends->out[0] = pair[0];
         ends->out[1] = pair[1];

@@ -175,8 +175,7 @@ static int refresh(struct runner *runner, struct cache_visit *visit, const struc
 
 static char *no_cache(struct sw_error *err, const char *path)
 {
-    sw_fail_errno(err, SW_E_UNSUPPORTED, "cannot write to '%s'", path);
-    return NULL;
+    return sw_null(sw_fail_errno(err, SW_E_UNSUPPORTED, "cannot write to '%s'", path));
 }
 
 /* A key may hold any bytes, ".." too; a path below the mount may not. */
@@ -199,10 +198,9 @@ char *runner_cache_fetch(struct runner *runner, const struct runner_fetch_reques
 
     while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
         path[strlen(path) - 1] = '\0';
-    if (leads_out(path)) {
-        sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of the cache", request->uri);
-        return NULL;
-    }
+    if (leads_out(path))
+        return sw_null(sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of the cache",
+                               request->uri));
     visit.path = path;
     sw_sha256_hex(request->uri, strlen(request->uri), hash);
     hash[32] = '\0';

@@ -57,10 +57,8 @@ static char *model_at(const char *folder, const char *uri, struct sw_error *err)
     if (stat(folder, &info) == 0 && S_ISREG(info.st_mode))
         return sw_strdup(folder);
     sw_walk(folder, look_for_weights, &first, NULL);
-    if (!first.any) {
-        sw_fail(err, SW_E_NOT_FOUND, "'%s' holds no file", uri);
-        return NULL;
-    }
+    if (!first.any)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "'%s' holds no file", uri));
     path = first.name ? sw_path_join(folder, first.name) : sw_strdup(folder);
     free(first.name);
     return path;

@@ -161,10 +161,8 @@ static char *fetch_remote(struct runner *runner, const struct runner_fetch_reque
 
     if (!runner_transfers(runner, err) || sw_transfer_stat(runner->client, request->uri, &object, err) < 0)
         return NULL;
-    if (object.kind == SW_OBJECT_NONE) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", request->uri);
-        return NULL;
-    }
+    if (object.kind == SW_OBJECT_NONE)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", request->uri));
     is_folder = object.kind == SW_OBJECT_FOLDER;
     if (runner->payload->cache_dir && sw_text_starts(request->uri, "s3://") && !request->no_cache) {
         struct sw_error why = { 0 };
@@ -207,9 +205,7 @@ char *runner_fetch(struct runner *runner, const struct runner_fetch_request *req
     if (from)
         return fetch_local(runner, request, from, err);
     path = fetch_remote(runner, request, err);
-    if (!path) {
-        sw_wrap(err, "cannot fetch the input '%s'", request->uri);
-        return NULL;
-    }
+    if (!path)
+        return sw_null(sw_wrap(err, "cannot fetch the input '%s'", request->uri));
     return sw_take(path);
 }

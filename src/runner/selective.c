@@ -174,20 +174,17 @@ json_t *runner_selected(const char *annotation, const char *said, const json_t *
         read_csv(&names, text);
     } else if (strcmp(format, "json") == 0) {
         document = json_loadb(text, length, 0, NULL);
-        if (!document) {
-            sw_fail(err, SW_E_SPEC, "the annotation '%s' is not JSON", annotation);
-            return NULL;
-        }
+        if (!document)
+            return sw_null(sw_fail(err, SW_E_SPEC, "the annotation '%s' is not JSON", annotation));
         collect(&names, document);
     } else {
         sw_fail(err, SW_E_UNSUPPORTED, "annotations in '%s' cannot be read here", format);
         sw_hint(err, "use json, jsonl or csv, or leave out `selective` to fetch the whole folder");
         return NULL;
     }
-    if (json_array_size(list) == 0) {
-        sw_fail(err, SW_E_SPEC, "the annotation '%s' names no file under the given keys",
-                annotation);
-        return NULL;
-    }
+    if (json_array_size(list) == 0)
+        return sw_null(sw_fail(err, SW_E_SPEC,
+                               "the annotation '%s' names no file under the given keys",
+                               annotation));
     return sw_take(list);
 }

@@ -142,8 +142,8 @@ static enum sw_step ask(struct sw_operation *op, struct sw_http_request *request
     case SW_OP_GET:  return ask_file(op, request);
     default: break;
     }
-    sw_fail(err, SW_E_UNSUPPORTED, "%s can only be read", ((struct hf_root *)op->root)->head.uri);
-    return SW_STEP_FAILED;
+    return sw_fail(err, SW_E_UNSUPPORTED, "%s can only be read",
+                   ((struct hf_root *)op->root)->head.uri);
 }
 
 static enum sw_step begin(struct sw_operation *op, struct sw_http_request *request, struct sw_error *err)
@@ -210,10 +210,9 @@ static enum sw_step listed(struct sw_operation *op, const struct sw_http_reply *
     next = next_page(root, reply, op->note);
     if (!next)
         return SW_STEP_DONE;
-    if (!sw_http_same_host(next, root->endpoint) || strcmp(next, op->note) == 0) {
-        sw_fail(err, SW_E_REFUSED, "%s: the next page of the listing is not on the hub", what);
-        return SW_STEP_FAILED;
-    }
+    if (!sw_http_same_host(next, root->endpoint) || strcmp(next, op->note) == 0)
+        return sw_fail(err, SW_E_REFUSED, "%s: the next page of the listing is not on the hub",
+                       what);
     if (sw_operation_turn_page(op, next, what, err) < 0)
         return SW_STEP_FAILED;
     op->turns = 0;
@@ -230,8 +229,7 @@ static enum sw_step looked_up(struct sw_operation *op, const struct sw_http_repl
         return SW_STEP_FAILED;
     if (op->object.kind != SW_OBJECT_NONE)
         return SW_STEP_DONE;
-    sw_fail(err, SW_E_NOT_FOUND, "%s: no such file in revision '%s'", what, root->revision);
-    return SW_STEP_FAILED;
+    return sw_fail(err, SW_E_NOT_FOUND, "%s: no such file in revision '%s'", what, root->revision);
 }
 
 /* The hub tells the commit and the version with every file. Both must be the ones we want. */
@@ -253,8 +251,8 @@ static enum sw_step learn_file(struct sw_operation *op, const struct sw_http_rep
         sw_fail(err, SW_E_UNSUPPORTED,
                 "%s has %.1f GB, and the hub serves files above 50 GB through its Xet protocol "
                 "only, which Slipway does not speak", what, (double)op->object.size / 1e9);
-        sw_hint(err, "fetch it once with `hf download` to a shared folder and use that path");
-        return SW_STEP_FAILED;
+        return sw_hint(err,
+                       "fetch it once with `hf download` to a shared folder and use that path");
     }
     return SW_STEP_DONE;
 }
@@ -271,8 +269,7 @@ static enum sw_step redirected(struct sw_operation *op, const struct sw_http_rep
     if (!url || op->turns > HUB_TURNS || (!at_home && op->kind != SW_OP_GET)) {
         if (url)
             sw_fail(err, SW_E_REFUSED, "the hub redirects to another host, or in circles");
-        sw_wrap(err, "%s", what);
-        return SW_STEP_FAILED;
+        return sw_wrap(err, "%s", what);
     }
     if (op->kind == SW_OP_STAT && op->step == HF_ASK && reply->status >= 307) {
         ask_paths(op, request);                /* the question is in the body: say it again */
@@ -329,9 +326,9 @@ static enum sw_step file_host_answered(struct sw_operation *op, const struct sw_
     hub_link_drop(&root->links, op->key, op->note);
     if (++op->turns <= HUB_TURNS)
         return ask_file(op, request);
-    sw_fail(err, SW_E_REFUSED, "%s: the file host refuses every link the hub gives (status %d)",
-            what, reply->status);
-    return SW_STEP_FAILED;
+    return sw_fail(err, SW_E_REFUSED,
+                   "%s: the file host refuses every link the hub gives (status %d)", what,
+                   reply->status);
 }
 
 static enum sw_step hf_next(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,

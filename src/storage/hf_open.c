@@ -45,10 +45,9 @@ static char *take_revision(const char *text, size_t length, struct sw_error *err
     for (size_t i = 0; i < decoded; i++)
         if ((unsigned char)revision[i] <= ' ' || revision[i] == 0x7f)
             decoded = 0;
-    if (decoded == 0 || decoded > REVISION_MAX_LENGTH || strstr(revision, "..")) {
-        sw_fail(err, SW_E_SPEC, "what follows '@' is not a branch, a tag or a commit");
-        return NULL;
-    }
+    if (decoded == 0 || decoded > REVISION_MAX_LENGTH || strstr(revision, ".."))
+        return sw_null(sw_fail(err, SW_E_SPEC,
+                               "what follows '@' is not a branch, a tag or a commit"));
     return sw_take(revision);
 }
 
@@ -111,7 +110,7 @@ char *hf_token(const struct sw_storage_options *options, char **from, struct sw_
         *from = value ? sw_strdup(which) : sw_take(path);
         token = hub_secret(value ? value : text, *from, err);
     }
-    hub_wipe(text);
+    sw_text_wipe(text);
     return token;
 }
 
@@ -166,7 +165,7 @@ void hf_close(struct sw_root *opaque)
     free(root->repo);
     free(root->revision);
     free(root->commit);
-    hub_wipe(root->token);
+    sw_text_wipe(root->token);
     free(root->token_from);
     hub_links_done(&root->links);
     free(root);

@@ -53,10 +53,9 @@ static json_t *read_array(const struct sw_http_reply *reply, const char *what,
 {
     sw_auto(json) json_t *page = hub_json(reply, what, err);
 
-    if (page && !json_is_array(page)) {
-        sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not a list", what);
-        return NULL;
-    }
+    if (page && !json_is_array(page))
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not a list",
+                               what));
     return sw_take(page);
 }
 
@@ -117,8 +116,7 @@ char *hf_read_commit(const struct sw_http_reply *reply, const char *what, struct
 
     if (info && !hub_hex(commit, 40)) {
         sw_fail(err, SW_E_REFUSED, "%s: the answer names no commit", what);
-        sw_hint(err, "if HF_ENDPOINT is set, check that a hub answers there");
-        return NULL;
+        return sw_null(sw_hint(err, "if HF_ENDPOINT is set, check that a hub answers there"));
     }
     return info ? sw_strdup(commit) : NULL;
 }
@@ -223,9 +221,8 @@ static enum sw_step say_not_there(const struct hf_root *root, const char *what,
     else
         sw_fail(err, SW_E_CREDENTIAL,
                 "%s: there is no such repository, or it is private and HF_TOKEN is not set", what);
-    sw_hint(err, "check the spelling at %s/%s%s", root->endpoint, root->dataset ? "datasets/" : "",
-            root->repo);
-    return SW_STEP_FAILED;
+    return sw_hint(err, "check the spelling at %s/%s%s", root->endpoint,
+                   root->dataset ? "datasets/" : "", root->repo);
 }
 
 static enum sw_step say_gated(const struct hf_root *root, const char *what, struct sw_error *err)
@@ -236,9 +233,8 @@ static enum sw_step say_gated(const struct hf_root *root, const char *what, stru
                 root->token_from);
     else
         sw_fail(err, SW_E_CREDENTIAL, "%s is gated, and HF_TOKEN is not set", what);
-    sw_hint(err, "ask for access at %s/%s%s, and set HF_TOKEN to a token of that account",
-            root->endpoint, root->dataset ? "datasets/" : "", root->repo);
-    return SW_STEP_FAILED;
+    return sw_hint(err, "ask for access at %s/%s%s, and set HF_TOKEN to a token of that account",
+                   root->endpoint, root->dataset ? "datasets/" : "", root->repo);
 }
 
 static enum sw_step say_bad_token(const struct hf_root *root, const char *what,
@@ -246,30 +242,27 @@ static enum sw_step say_bad_token(const struct hf_root *root, const char *what,
 {
     sw_fail(err, SW_E_CREDENTIAL, "%s: the token of %s is refused", what,
             root->token ? root->token_from : "HF_TOKEN");
-    sw_hint(err, "make a new one at %s/settings/tokens", root->endpoint);
-    return SW_STEP_FAILED;
+    return sw_hint(err, "make a new one at %s/settings/tokens", root->endpoint);
 }
 
 static enum sw_step say_no_revision(const struct hf_root *root, const char *what,
                                     struct sw_error *err)
 {
-    sw_fail(err, SW_E_NOT_FOUND, "%s has no revision '%s'", what, root->revision);
-    return SW_STEP_FAILED;
+    return sw_fail(err, SW_E_NOT_FOUND, "%s has no revision '%s'", what, root->revision);
 }
 
 static enum sw_step say_no_entry(const struct hf_root *root, const char *what,
                                  struct sw_error *err)
 {
-    sw_fail(err, SW_E_NOT_FOUND, "%s: no such file in revision '%s'", what, root->revision);
-    return SW_STEP_FAILED;
+    return sw_fail(err, SW_E_NOT_FOUND, "%s: no such file in revision '%s'", what, root->revision);
 }
 
 static enum sw_step say_disabled(const struct hf_root *root, const char *what,
                                  struct sw_error *err)
 {
     sw_fail(err, SW_E_REFUSED, "%s: the hub has disabled access to this repository", what);
-    sw_hint(err, "see %s/%s%s", root->endpoint, root->dataset ? "datasets/" : "", root->repo);
-    return SW_STEP_FAILED;
+    return sw_hint(err, "see %s/%s%s", root->endpoint, root->dataset ? "datasets/" : "",
+                   root->repo);
 }
 
 bool hf_is_no_entry(const struct sw_http_reply *reply)

@@ -42,8 +42,7 @@ char *hub_endpoint(const struct sw_storage_options *options, const char *name, c
     if (length == 0 || length > 1024 || (has_scheme && !sw_text_starts(text, "https://") &&
                                          !sw_text_starts(text, "http://"))) {
         sw_fail(err, SW_E_SPEC, "%s is not the address of a server", name);
-        sw_hint(err, "give it like %s", usual);
-        return NULL;
+        return sw_null(sw_hint(err, "give it like %s", usual));
     }
     return sw_format("%s%.*s", has_scheme ? "" : "https://", (int)length, text);
 }
@@ -62,17 +61,9 @@ char *hub_secret(const char *value, const char *where, struct sw_error *err)
         clean++;
     if (length == 0 || length > HUB_SECRET_MAX || clean < length) {
         sw_fail(err, SW_E_CREDENTIAL, "%s does not hold a usable key", where);
-        sw_hint(err, "it must be one line of letters, digits and signs");
-        return NULL;
+        return sw_null(sw_hint(err, "it must be one line of letters, digits and signs"));
     }
     return sw_strndup(value, length);
-}
-
-void hub_wipe(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
 }
 
 bool hub_hex(const char *text, size_t length)
@@ -96,14 +87,8 @@ void hub_add_range(struct sw_http_request *request, const struct sw_operation *o
 {
     char range[64];
 
-    if (op->offset == 0 && op->length < 0)
-        return;
-    if (op->length < 0)
-        snprintf(range, sizeof range, "bytes=%lld-", (long long)op->offset);
-    else
-        snprintf(range, sizeof range, "bytes=%lld-%lld", (long long)op->offset,
-                 (long long)(op->offset + op->length - 1));
-    sw_http_request_header(request, "Range", range);
+    if (sw_operation_range(op, range))
+        sw_http_request_header(request, "Range", range);
 }
 
 void hub_add_bearer(struct sw_http_request *request, const char *token, const char *endpoint)
@@ -115,7 +100,7 @@ void hub_add_bearer(struct sw_http_request *request, const char *token, const ch
 
     if (value)
         sw_http_request_header(request, "Authorization", value);
-    hub_wipe(value);
+    sw_text_wipe(value);
 }
 
 json_t *hub_json(const struct sw_http_reply *reply, const char *what, struct sw_error *err)
@@ -150,10 +135,9 @@ char *hub_redirect(const struct sw_http_reply *reply, const char *asked, struct 
     sw_autofree char *told = sw_http_header(reply, "Location");
     sw_autofree char *url = told ? sw_http_location(asked, told) : NULL;
 
-    if (!url || strlen(url) > SW_URI_MAX) {
-        sw_fail(err, SW_E_REFUSED, "the server redirects to nowhere (status %d)", reply->status);
-        return NULL;
-    }
+    if (!url || strlen(url) > SW_URI_MAX)
+        return sw_null(sw_fail(err, SW_E_REFUSED, "the server redirects to nowhere (status %d)",
+                               reply->status));
     return hub_stays_secure(asked, url, err) < 0 ? NULL : sw_take(url);
 }
 
@@ -171,7 +155,7 @@ void hub_set_digest(struct sw_object *object, const char *hex)
 static void link_clear(struct hub_link *link)
 {
     free(link->key);
-    hub_wipe(link->url);          /* the URL alone gives access to the file */
+    sw_text_wipe(link->url);          /* the URL alone gives access to the file */
     free(link->etag);
     *link = (struct hub_link){ .size = -1 };
 }

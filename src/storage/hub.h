@@ -10,6 +10,7 @@
 #define SW_STORAGE_HUB_H
 
 #include "base/json.h"
+#include "base/secret.h"
 #include "storage/storage.h"
 
 #define HUB_REPLY_MAX  (16 * 1024 * 1024)   /* one page of a listing */
@@ -26,7 +27,6 @@ char *hub_endpoint(const struct sw_storage_options *options, const char *name, c
                    struct sw_error *err);
 /* An owned copy without space around it; NULL: SW_E_CREDENTIAL naming `where`, never the value. */
 char *hub_secret(const char *value, const char *where, struct sw_error *err);
-void hub_wipe(char *secret);                /* overwrite and free; NULL is fine */
 bool hub_hex(const char *text, size_t length);      /* exactly so many lower-case hex digits */
 
 /* ---- requests and replies -------------------------------------------------------------------- */

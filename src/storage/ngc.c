@@ -149,9 +149,9 @@ static enum sw_step ask_token(struct sw_operation *op, struct sw_http_request *r
     sw_http_request_header(request, "Accept", "application/json");
     sw_http_request_header(request, "Authorization", value);
     request->plain_said = sw_http_same_host(request->url, root->auth);
-    hub_wipe(pair);
-    hub_wipe(coded);
-    hub_wipe(value);
+    sw_text_wipe(pair);
+    sw_text_wipe(coded);
+    sw_text_wipe(value);
     return SW_STEP_SEND;
 }
 
@@ -199,10 +199,8 @@ static enum sw_step go(struct sw_operation *op, int64_t now_ms, struct sw_http_r
     struct ngc_root *root = (struct ngc_root *)op->root;
     bool is_root = op->kind == SW_OP_STAT && !op->key[strspn(op->key, "/")];
 
-    if (!(NGC_CAN & SW_CAN(op->kind))) {
-        sw_fail(err, SW_E_UNSUPPORTED, "%s can only be read", root->head.uri);
-        return SW_STEP_FAILED;
-    }
+    if (!(NGC_CAN & SW_CAN(op->kind)))
+        return sw_fail(err, SW_E_UNSUPPORTED, "%s can only be read", root->head.uri);
     if (!root->ready)
         op->turns = root->endpoint;                 /* whose answer the next one will be */
     if (!endpoint_of(root)->guest && root->key_kind == NGC_KEY_LEGACY &&
@@ -285,7 +283,7 @@ static enum sw_step learn(struct sw_operation *op, const struct sw_http_reply *r
         token = ngc_read_token(reply, root->head.uri, &lasts_ms, err);
         if (!token)
             return SW_STEP_FAILED;
-        hub_wipe(root->token);
+        sw_text_wipe(root->token);
         root->token = token;
         root->token_until_ms = now_ms + (lasts_ms > 2 * REFRESH_EARLY_MS
                                              ? lasts_ms : lasts_ms / 2 + REFRESH_EARLY_MS);
@@ -322,7 +320,7 @@ static enum sw_step linked(struct sw_operation *op, const struct sw_http_reply *
         hub_link_keep(&root->links, op->key, url, NULL, -1);
         step = ask_file_host(op, url, request);
     }
-    hub_wipe(url);
+    sw_text_wipe(url);
     return step;
 }
 
@@ -337,18 +335,15 @@ static enum sw_step paged(struct sw_operation *op, const struct sw_http_reply *r
 
     if (enough < 0)
         return SW_STEP_FAILED;
-    if (!enough && more && page >= NGC_PAGES_MAX) {
-        sw_fail(err, SW_E_REFUSED, "%s: the server's listing does not end", what);
-        return SW_STEP_FAILED;
-    }
+    if (!enough && more && page >= NGC_PAGES_MAX)
+        return sw_fail(err, SW_E_REFUSED, "%s: the server's listing does not end", what);
     if (!enough && more)
         return sw_operation_turn_page(op, sw_buf_text(&reply->body), what, err) < 0
                    ? SW_STEP_FAILED
                    : ask_page(op, page + 1, request);
     if (op->kind == SW_OP_LIST || enough)
         return SW_STEP_DONE;
-    sw_fail(err, SW_E_NOT_FOUND, "%s: there is no such file", what);
-    return SW_STEP_FAILED;
+    return sw_fail(err, SW_E_NOT_FOUND, "%s: there is no such file", what);
 }
 
 /* What everybody may see, but only who agreed to its terms may have: that is done in the catalogue. */
@@ -365,8 +360,7 @@ static enum sw_step say_terms(const struct ngc_root *root, const char *reason,
     add_part(&page, "?version=", root->version);
     address = sw_buf_steal(&page);
     sw_fail(err, SW_E_CREDENTIAL, "%s: its terms are not accepted%s", root->head.uri, reason);
-    sw_hint(err, "accept them at %s, then try again", address);
-    return SW_STEP_FAILED;
+    return sw_hint(err, "accept them at %s, then try again", address);
 }
 
 /* The version was open to us a moment ago: a token that ran out, one file that is not there, or terms
@@ -423,11 +417,10 @@ static enum sw_step file_host_answered(struct sw_operation *op, const struct sw_
             op->object.etag = sw_strdup(op->if_match);
         return sw_operation_judge(reply, what, now_ms, op, err);
     }
-    if (++op->turns > HUB_TURNS) {
-        sw_fail(err, SW_E_REFUSED, "%s: the file host refuses every link NGC gives (status %d)",
-                what, reply->status);
-        return SW_STEP_FAILED;
-    }
+    if (++op->turns > HUB_TURNS)
+        return sw_fail(err, SW_E_REFUSED,
+                       "%s: the file host refuses every link NGC gives (status %d)", what,
+                       reply->status);
     if (elsewhere) {
         sw_autofree char *url = hub_redirect(reply, op->note, err);
 

@@ -121,7 +121,7 @@ static char *key_of_config(const struct sw_storage_options *options, char **path
     *path = user ? sw_format("%s/.ngc/config", user) : NULL;
     text = *path ? sw_file_read(*path, CONFIG_MAX, NULL, NULL) : NULL;
     key = text ? ngc_config_key(text) : NULL;
-    hub_wipe(text);
+    sw_text_wipe(text);
     return key;
 }
 
@@ -136,7 +136,7 @@ char *ngc_key(const struct sw_storage_options *options, char **from, struct sw_e
         *from = value ? sw_strdup(which) : sw_take(path);
         key = hub_secret(value ? value : kept, *from, err);
     }
-    hub_wipe(kept);
+    sw_text_wipe(kept);
     return key;
 }
 
@@ -215,9 +215,9 @@ void ngc_close(struct sw_root *opaque)
     free(root->name);
     free(root->version);
     free(root->denied);
-    hub_wipe(root->key);
+    sw_text_wipe(root->key);
     free(root->key_from);
-    hub_wipe(root->token);
+    sw_text_wipe(root->token);
     hub_links_done(&root->links);
     free(root);
 }

@@ -20,10 +20,9 @@ static json_t *read_object(const struct sw_http_reply *reply, const char *what,
 {
     sw_auto(json) json_t *answer = hub_json(reply, what, err);
 
-    if (answer && !json_is_object(answer)) {
-        sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not an object", what);
-        return NULL;
-    }
+    if (answer && !json_is_object(answer))
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not an object",
+                               what));
     return sw_take(answer);
 }
 
@@ -38,10 +37,8 @@ char *ngc_read_token(const struct sw_http_reply *reply, const char *what, int64_
 
     if (!answer)
         return NULL;
-    if (sw_text_empty(token)) {
-        sw_fail(err, SW_E_REFUSED, "%s: NGC gave no token for the key", what);
-        return NULL;
-    }
+    if (sw_text_empty(token))
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: NGC gave no token for the key", what));
     *lasts_ms = (lasts_s > 0 && lasts_s < 86400 ? lasts_s : TOKEN_LASTS_S) * 1000;
     return hub_secret(token, "NGC's answer", err);
 }
@@ -55,10 +52,8 @@ char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_endpoi
 
     if (!answer)
         return NULL;
-    if (sw_text_empty(version) || strlen(version) > NGC_VERSION_MAX) {
-        sw_fail(err, SW_E_NOT_FOUND, "%s has no version yet", what);
-        return NULL;
-    }
+    if (sw_text_empty(version) || strlen(version) > NGC_VERSION_MAX)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "%s has no version yet", what));
     return sw_strdup(version);
 }
 
@@ -89,16 +84,12 @@ char *ngc_read_link(const struct sw_http_reply *reply, const char *key, const ch
     if (!answer)
         return NULL;
     if (sw_text_empty(url) || strlen(url) > SW_URI_MAX ||
-        (!sw_text_starts(url, "https://") && !sw_text_starts(url, "http://"))) {
-        sw_fail(err, SW_E_NOT_FOUND, "%s: NGC gives no link to this file", what);
-        return NULL;
-    }
+        (!sw_text_starts(url, "https://") && !sw_text_starts(url, "http://")))
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "%s: NGC gives no link to this file", what));
     while (path && *path == '/')
         path++;
-    if (path && strcmp(path, key) != 0) {
-        sw_fail(err, SW_E_REFUSED, "%s: NGC gives a link to another file", what);
-        return NULL;
-    }
+    if (path && strcmp(path, key) != 0)
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: NGC gives a link to another file", what));
     return sw_strdup(url);
 }
 
@@ -115,34 +106,15 @@ char *ngc_read_reason(const struct sw_http_reply *reply)
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c == '-' ? '+' : c == '_' ? '/' : c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-/* 32 bytes in base64 are 43 digits and one '='. Whatever else it is, is no digest to us. */
 static void set_sha256(struct sw_object *object, const char *base64)
 {
-    unsigned char bytes[33] = { 0 };
-    char hex[65];
-    size_t length = base64 ? strcspn(base64, "=") : 0;
+    size_t length = 0;
+    sw_autofree char *bytes = base64 ? sw_base64_bytes(base64, &length) : NULL;
+    char hex[SW_DIGEST_HEX];
 
-    if (length != 43)
+    if (!bytes || length != SW_DIGEST_SIZE)
         return;
-    for (size_t i = 0; i < length; i++) {
-        int digit = base64_digit(base64[i]);
-        size_t at = i * 6 / 8;
-        unsigned shifted = (unsigned)digit << (10 - i * 6 % 8);      /* over 16 bits */
-
-        if (digit < 0)
-            return;
-        bytes[at] = (unsigned char)(bytes[at] | shifted >> 8);
-        bytes[at + 1] = (unsigned char)(bytes[at + 1] | (shifted & 0xff));
-    }
-    sw_hex(bytes, 32, hex);
+    sw_hex((const unsigned char *)bytes, length, hex);
     hub_set_digest(object, hex);
     object->etag = sw_strdup(hex);
 }

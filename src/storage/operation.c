@@ -4,6 +4,7 @@
  */
 #include "storage/storage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -53,6 +54,18 @@ static const struct {
     { 503, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
 };
 
+bool sw_operation_range(const struct sw_operation *op, char out[64])
+{
+    if (op->offset == 0 && op->length < 0)
+        return false;
+    if (op->length < 0)
+        snprintf(out, 64, "bytes=%lld-", (long long)op->offset);
+    else
+        snprintf(out, 64, "bytes=%lld-%lld", (long long)op->offset,
+                 (long long)(op->offset + op->length - 1));
+    return true;
+}
+
 enum sw_step sw_operation_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
                                 struct sw_operation *op, struct sw_error *err)
 {
@@ -90,10 +103,9 @@ enum sw_step sw_operation_turn_page(struct sw_operation *op, const char *token, 
 
     for (const char *at = token; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    if ((op->pages && hash == op->page_seen) || op->pages >= PAGES_MOST) {
-        sw_fail(err, SW_E_REFUSED, "%s: the server's listing does not end: a page comes again", what);
-        return SW_STEP_FAILED;
-    }
+    if ((op->pages && hash == op->page_seen) || op->pages >= PAGES_MOST)
+        return sw_fail(err, SW_E_REFUSED,
+                       "%s: the server's listing does not end: a page comes again", what);
     op->pages++;
     if ((op->pages & (op->pages - 1)) == 0)
         op->page_seen = hash;

@@ -102,14 +102,8 @@ static void add_range(const struct sw_operation *op, const char *name, struct s3
 {
     char range[64];
 
-    if (op->offset == 0 && op->length < 0)
-        return;
-    if (op->length < 0)
-        snprintf(range, sizeof range, "bytes=%lld-", (long long)op->offset);
-    else
-        snprintf(range, sizeof range, "bytes=%lld-%lld", (long long)op->offset,
-                 (long long)(op->offset + op->length - 1));
-    s3_pairs_add(headers, name, range);
+    if (sw_operation_range(op, range))
+        s3_pairs_add(headers, name, range);
 }
 
 static void add_copy_source(const struct sw_operation *op, struct s3_pairs *headers)

@@ -86,7 +86,7 @@ static int tell_secret(const struct here *here, enum sw_setting which, char *val
 {
     int result = from && !value ? -1 : value ? tell(here, which, value, from) : 0;
 
-    hub_wipe(value);
+    sw_text_wipe(value);
     free(from);
     return result;
 }

@@ -187,6 +187,9 @@ const struct sw_storage *sw_storage_open(const char *uri, const struct sw_storag
                                          struct sw_root **root, char **key, struct sw_error *err);
 void sw_storage_close(struct sw_root *root);
 
+/* "bytes=100-199" for a Range header; false: it is the whole object. */
+bool sw_operation_range(const struct sw_operation *op, char out[64]);
+
 /* What a reply means when the storage has nothing better to say: 2xx is DONE, 404 NOT_FOUND,
  * 401/403 CREDENTIAL, 412 CHANGED, 429 and 503 SLOWER, other 5xx and cut connections LATER. `what` names
  * the thing in the message. */

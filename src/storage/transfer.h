@@ -90,10 +90,8 @@ int sw_transfer_delete(struct sw_transfer_client *client, const char *uri, struc
  * right to write and no other, and nothing appears. */
 int sw_transfer_probe(struct sw_transfer_client *client, const char *uri, struct sw_error *err);
 
-/* Small things, through memory. */
+/* A small object, from memory. */
 int sw_transfer_put_bytes(struct sw_transfer_client *client, const char *uri, const void *bytes,
                           size_t length, struct sw_error *err);
-char *sw_transfer_get_bytes(struct sw_transfer_client *client, const char *uri, size_t limit, size_t *length,
-                            struct sw_error *err);
 
 #endif

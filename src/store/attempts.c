@@ -26,25 +26,14 @@ static const char SQL_LIST[] =
 
 int store_attempt_follow(struct sw_store *store, int64_t seq, struct sw_error *err)
 {
-    sqlite3_stmt *follow = store_statement(store, SQL_FOLLOW, err);
-
-    if (!follow)
-        return -1;
-    store_bind_int(follow, ":seq", seq);
-    return store_run(store, follow, err);
+    return store_do(store, SQL_FOLLOW, err, BIND_INT(":seq", seq));
 }
 
 int store_attempt_close(struct sw_store *store, int64_t seq, const char *why, int64_t now_ms,
                         struct sw_error *err)
 {
-    sqlite3_stmt *close_it = store_statement(store, SQL_CLOSE, err);
-
-    if (!close_it)
-        return -1;
-    store_bind_int(close_it, ":seq", seq);
-    store_bind_text(close_it, ":why", why);
-    store_bind_int(close_it, ":now", now_ms);
-    return store_run(store, close_it, err);
+    return store_do(store, SQL_CLOSE, err, BIND_INT(":seq", seq), BIND_TEXT(":why", why),
+                    BIND_INT(":now", now_ms));
 }
 
 static json_t *text_or_null(sqlite3_stmt *row, int column)
@@ -79,11 +68,9 @@ json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_erro
     int64_t seq = 0;
     int row;
 
-    if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0 ||
-        !(rows = store_statement(store, SQL_LIST, err)))
+    if (store_begin_job(&work, store, STORE_READS, id, &seq, &job, err) < 0 ||
+        !(rows = store_ask(store, SQL_LIST, err, BIND_INT(":seq", seq))))
         return NULL;
-    store_bind_int(rows, ":seq", seq);
     while ((row = store_next(store, rows, err)) > 0)
         json_array_append_new(list, attempt_json(rows));
     return row < 0 ? NULL : sw_take(list);

@@ -70,13 +70,11 @@ int sw_store_caught_up(struct sw_store *store, const struct sw_observation *seen
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
-    sqlite3_stmt *move;
     const json_t *was;
     int64_t seq = 0;
     size_t i;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, seen->job.id, &seq, &row, err) < 0)
+    if (store_begin_job(&work, store, STORE_DURABLE, seen->job.id, &seq, &row, err) < 0)
         return -1;
     if (row.phase == SW_PHASE_OVER || row.attempt >= seen->attempt)
         return 0;
@@ -86,13 +84,9 @@ int sw_store_caught_up(struct sw_store *store, const struct sw_observation *seen
         if (write_attempt(store, seq, was, err) < 0 || (new && tell(store, seq, was, now_ms, err) < 0))
             return -1;
     }
-    move = store_statement(store, SQL_CAUGHT_UP, err);
-    if (!move)
-        return -1;
-    store_bind_int(move, ":seq", seq);
-    store_bind_int(move, ":to", seen->attempt);
-    store_bind_int(move, ":now", now_ms);
-    if (store_run(store, move, err) < 0 || store_attempt_follow(store, seq, err) < 0)
+    if (store_do(store, SQL_CAUGHT_UP, err, BIND_INT(":seq", seq), BIND_INT(":to", seen->attempt),
+                 BIND_INT(":now", now_ms)) < 0 ||
+        store_attempt_follow(store, seq, err) < 0)
         return -1;
     return store_commit(&work, err);
 }

@@ -87,14 +87,10 @@ static int read_one(struct sw_store *store, const char *id, sw_shorten_fn *short
                     struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job job = { 0 };
-    sqlite3_stmt *row = store_statement(store, SQL_READ, err);
+    sqlite3_stmt *row = store_ask(store, SQL_READ, err, BIND_TEXT(":id", id));
+    int found = row ? store_next(store, row, err) : -1, column;
     int64_t seq = 0;
-    int found, column;
 
-    if (!row)
-        return -1;
-    store_bind_text(row, ":id", id);
-    found = store_next(store, row, err);
     if (found <= 0)
         return found;
     column = store_row_read(row, &seq, &job);

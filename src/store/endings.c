@@ -52,9 +52,8 @@ int sw_store_endings(struct sw_store *store, const char *const *ids, size_t coun
     for (size_t i = 0; i < count; i++)
         out[i] = (struct sw_ending){ .exit_code = SW_NO_EXIT_CODE };
     if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        !(rows = store_statement(store, SQL_ENDINGS, err)))
+        !(rows = store_ask(store, SQL_ENDINGS, err, BIND_JSON(":ids", array))))
         return -1;
-    store_bind_json(rows, ":ids", array);
     while ((row = store_next(store, rows, err)) > 0) {
         size_t index = (size_t)sqlite3_column_int64(rows, 0);
 

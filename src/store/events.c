@@ -48,15 +48,8 @@ SW_DEFINE_AUTO(page, struct event_page *, page_free)
 int store_event_add(struct sw_store *store, int64_t seq, const char *kind, const json_t *data,
                     int64_t now_ms, struct sw_error *err)
 {
-    sqlite3_stmt *add = store_statement(store, SQL_ADD, err);
-
-    if (!add)
-        return -1;
-    store_bind_int(add, ":job", seq);
-    store_bind_int(add, ":at_ms", now_ms);
-    store_bind_text(add, ":kind", kind);
-    store_bind_json(add, ":data", data);
-    return store_run(store, add, err);
+    return store_do(store, SQL_ADD, err, BIND_INT(":job", seq), BIND_INT(":at_ms", now_ms),
+                    BIND_TEXT(":kind", kind), BIND_JSON(":data", data));
 }
 
 int sw_store_event(struct sw_store *store, const char *id, const char *kind, const json_t *data,
@@ -66,8 +59,7 @@ int sw_store_event(struct sw_store *store, const char *id, const char *kind, con
     sw_auto(sw_job) struct sw_job job = { 0 };
     int64_t seq = 0;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0 ||
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &job, err) < 0 ||
         store_event_add(store, seq, kind, data, sw_now_ms(), err) < 0)
         return -1;
     return store_commit(&work, err);

@@ -53,19 +53,11 @@ static int add_labels(struct sw_store *store, int64_t seq, json_t *labels, struc
     json_t *value;
 
     json_object_foreach(labels, key, value) {
-        sqlite3_stmt *add = store_statement(store, SQL_ADD_LABEL, err);
         sw_autofree char *other = json_is_string(value) ? NULL : sw_json_dump(value);
         const char *text = other ? other : json_string_value(value);
 
-        if (!add)
-            return -1;
-        store_bind_int(add, ":seq", seq);
-        /* Bound here and not by store_bind_text: an empty label value is a value. */
-        sqlite3_bind_text(add, sqlite3_bind_parameter_index(add, ":key"), key, -1,
-                          SQLITE_TRANSIENT);
-        sqlite3_bind_text(add, sqlite3_bind_parameter_index(add, ":value"), text, -1,
-                          SQLITE_TRANSIENT);
-        if (store_run(store, add, err) < 0)
+        if (store_do(store, SQL_ADD_LABEL, err, BIND_INT(":seq", seq), BIND_EXACT(":key", key),
+                     BIND_EXACT(":value", text)) < 0)
             return -1;
     }
     return 0;
@@ -80,23 +72,14 @@ static bool wants_to_hear(const json_t *plan)
 static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now_ms, int64_t *seq,
                    struct sw_error *err)
 {
-    sqlite3_stmt *add = store_statement(store, SQL_ADD, err);
-
-    if (!add)
+    if (store_do(store, SQL_ADD, err, BIND_TEXT(":id", job->id), BIND_TEXT(":name", job->name),
+                 BIND_TEXT(":platform", job->platform), BIND_TEXT(":profile", job->profile),
+                 BIND_INT(":place", job->place), BIND_TEXT(":results_dir", job->results_dir),
+                 BIND_INT(":now", now_ms), BIND_INT(":keep_ms", job->keep_ms),
+                 BIND_SORTED(":owner", job->owner),
+                 BIND_INT(":hooked", wants_to_hear(job->plan))) < 0)
         return -1;
-    store_bind_text(add, ":id", job->id);
-    store_bind_text(add, ":name", job->name);
-    store_bind_text(add, ":platform", job->platform);
-    store_bind_text(add, ":profile", job->profile);
-    store_bind_int(add, ":place", job->place);
-    store_bind_text(add, ":results_dir", job->results_dir);
-    store_bind_int(add, ":now", now_ms);
-    store_bind_int(add, ":keep_ms", job->keep_ms);
-    store_bind_json_sorted(add, ":owner", job->owner);
-    store_bind_int(add, ":hooked", wants_to_hear(job->plan));
-    if (store_run(store, add, err) < 0)
-        return -1;
-    if (sqlite3_changes(store->db) == 0)
+    if (!store_changed(store))
         return sw_fail(err, SW_E_CONFLICT, "there is already a job '%s'", job->id);
     *seq = sqlite3_last_insert_rowid(store->db);
     return 0;
@@ -105,22 +88,16 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
 int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t now_ms,
                      struct sw_error *err)
 {
-    sqlite3_stmt *documents;
     int64_t seq = 0;
 
     if (sw_id_check(job->id, err) < 0)
         return -1;
     if (sw_text_empty(job->name) || sw_text_empty(job->platform))
         return sw_fail(err, SW_E_INTERNAL, "job '%s' has no name or no platform", job->id);
-    if (add_row(store, job, now_ms, &seq, err) < 0)
-        return -1;
-    documents = store_statement(store, SQL_ADD_DOCUMENTS, err);
-    if (!documents)
-        return -1;
-    store_bind_int(documents, ":seq", seq);
-    store_bind_json(documents, ":plan", job->plan);
-    if (store_run(store, documents, err) < 0 || add_labels(store, seq, job->labels, err) < 0 ||
-        store_attempt_follow(store, seq, err) < 0)
+    if (add_row(store, job, now_ms, &seq, err) < 0 ||
+        store_do(store, SQL_ADD_DOCUMENTS, err, BIND_INT(":seq", seq),
+                 BIND_JSON(":plan", job->plan)) < 0 ||
+        add_labels(store, seq, job->labels, err) < 0 || store_attempt_follow(store, seq, err) < 0)
         return -1;
     return store_event_add(store, seq, "submitting", NULL, now_ms, err);
 }
@@ -141,18 +118,12 @@ static int remember_receipt(struct sw_store *store, int64_t seq, const char *rem
                             const json_t *details, const char *results_dir, int64_t now_ms,
                             struct sw_error *err)
 {
-    sqlite3_stmt *submitted = store_statement(store, SQL_SUBMITTED, err);
-    sqlite3_stmt *documents = store_statement(store, SQL_SUBMITTED_DETAILS, err);
-
-    if (!submitted || !documents)
+    if (store_do(store, SQL_SUBMITTED, err, BIND_INT(":seq", seq),
+                 BIND_TEXT(":remote_id", remote_id), BIND_TEXT(":results_dir", results_dir),
+                 BIND_INT(":now", now_ms)) < 0)
         return -1;
-    store_bind_int(submitted, ":seq", seq);
-    store_bind_text(submitted, ":remote_id", remote_id);
-    store_bind_text(submitted, ":results_dir", results_dir);
-    store_bind_int(submitted, ":now", now_ms);
-    store_bind_int(documents, ":seq", seq);
-    store_bind_json(documents, ":details", details);
-    return store_run(store, submitted, err) < 0 ? -1 : store_run(store, documents, err);
+    return store_do(store, SQL_SUBMITTED_DETAILS, err, BIND_INT(":seq", seq),
+                    BIND_JSON(":details", details));
 }
 
 /* Relaxed: should a power cut forget it, the row is "submitting" again, and the next refresh asks
@@ -165,8 +136,7 @@ int sw_store_submitted(struct sw_store *store, const char *id, const char *remot
     sw_auto(json) json_t *data = NULL;
     int64_t seq = 0, now_ms = sw_now_ms();
 
-    if (store_begin(&work, store, STORE_RELAXED, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0 ||
+    if (store_begin_job(&work, store, STORE_RELAXED, id, &seq, &job, err) < 0 ||
         remember_receipt(store, seq, remote_id, details, results_dir, now_ms, err) < 0 ||
         store_attempt_follow(store, seq, err) < 0)
         return -1;
@@ -182,20 +152,14 @@ int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_own
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    sqlite3_stmt *claim;
     int64_t seq = 0;
     bool mine;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0 ||
-        !(claim = store_statement(store, SQL_CLAIM, err)))
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &job, err) < 0 ||
+        store_do(store, SQL_CLAIM, err, BIND_INT(":seq", seq), BIND_SORTED(":old_owner", old_owner),
+                 BIND_SORTED(":new_owner", new_owner)) < 0)
         return -1;
-    store_bind_int(claim, ":seq", seq);
-    store_bind_json_sorted(claim, ":old_owner", old_owner);
-    store_bind_json_sorted(claim, ":new_owner", new_owner);
-    if (store_run(store, claim, err) < 0)
-        return -1;
-    mine = sqlite3_changes(store->db) > 0;
+    mine = store_changed(store);
     if (mine && (store_event_add(store, seq, "claimed", new_owner, sw_now_ms(), err) < 0 ||
                  store_commit(&work, err) < 0))
         return -1;
@@ -210,21 +174,14 @@ int sw_store_reopen(struct sw_store *store, const char *id, int attempt, const c
     sw_auto(sw_job) struct sw_job job = { 0 };
     sw_auto(json) json_t *data = sw_json_object(SW_INT("attempt", attempt), SW_STR("reason", reason),
                                                 SW_STR("message", message));
-    sqlite3_stmt *reopen;
     int64_t seq = 0, now_ms = sw_now_ms();
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0 ||
-        !(reopen = store_statement(store, SQL_REOPEN, err)))
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &job, err) < 0 ||
+        store_do(store, SQL_REOPEN, err, BIND_INT(":seq", seq), BIND_INT(":attempt", attempt),
+                 BIND_TEXT(":reason", reason), BIND_TEXT(":message", message),
+                 BIND_INT(":now", now_ms)) < 0)
         return -1;
-    store_bind_int(reopen, ":seq", seq);
-    store_bind_int(reopen, ":attempt", attempt);
-    store_bind_text(reopen, ":reason", reason);
-    store_bind_text(reopen, ":message", message);
-    store_bind_int(reopen, ":now", now_ms);
-    if (store_run(store, reopen, err) < 0)
-        return -1;
-    if (sqlite3_changes(store->db) == 0)
+    if (!store_changed(store))
         return 0;
     if (store_attempt_follow(store, seq, err) < 0 ||
         store_event_add(store, seq, "reopened", data, now_ms, err) < 0)
@@ -241,8 +198,7 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
     sw_auto(sw_job) struct sw_job job = { 0 };
     int64_t seq = 0;
 
-    if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0)
+    if (store_begin_job(&work, store, STORE_READS, id, &seq, &job, err) < 0)
         return -1;
     if (columns == SW_COLUMNS_ALL && store_row_documents(store, seq, &job, err) < 0)
         return -1;
@@ -256,37 +212,26 @@ int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    sqlite3_stmt *set, *hooked;
     int64_t seq = 0;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0 ||
-        !(set = store_statement(store, SQL_SET_PLAN, err)) ||
-        !(hooked = store_statement(store, SQL_SET_HOOKED, err)))
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &job, err) < 0 ||
+        store_do(store, SQL_SET_PLAN, err, BIND_INT(":seq", seq), BIND_JSON(":plan", plan)) < 0 ||
+        store_do(store, SQL_SET_HOOKED, err, BIND_INT(":seq", seq),
+                 BIND_INT(":hooked", wants_to_hear(plan))) < 0)
         return -1;
-    store_bind_int(set, ":seq", seq);
-    store_bind_json(set, ":plan", plan);
-    store_bind_int(hooked, ":seq", seq);
-    store_bind_int(hooked, ":hooked", wants_to_hear(plan));
-    return store_run(store, set, err) < 0 || store_run(store, hooked, err) < 0
-               ? -1 : store_commit(&work, err);
+    return store_commit(&work, err);
 }
 
 static int remove_row(struct sw_store *store, const char *id, const char *sql, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    sqlite3_stmt *remove;
     int64_t seq = 0;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &job, err) < 0 ||
-        !(remove = store_statement(store, sql, err)))
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &job, err) < 0 ||
+        store_do(store, sql, err, BIND_INT(":seq", seq)) < 0)
         return -1;
-    store_bind_int(remove, ":seq", seq);
-    if (store_run(store, remove, err) < 0)
-        return -1;
-    if (sqlite3_changes(store->db) == 0) {
+    if (!store_changed(store)) {
         sw_fail(err, SW_E_CONFLICT, "job '%s' is not over", id);
         return sw_hint(err, "cancel it first: slipway cancel %s", id);
     }

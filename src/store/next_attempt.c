@@ -33,7 +33,8 @@ static const char SQL_ATTEMPT_NOW[] =
     "UPDATE jobs SET not_before_ms = 0"
     " WHERE seq = :seq AND attempt = :attempt AND phase = 'submitting' AND not_before_ms > 0";
 /* By hand it is said anew; a retry keeps what was said, and begins to when only the outputs failed. */
-static const char SQL_COLLECT[] = "UPDATE documents SET collect = :collect WHERE job = :seq";
+static const char SQL_COLLECT[] =
+    "UPDATE documents SET collect = iif(:collect < 0, NULL, :collect) WHERE job = :seq";
 static const char SQL_COLLECT_STILL[] =
     "UPDATE documents SET collect = coalesce(collect, 0) WHERE job = :seq";
 static const char SQL_AVOID[] = "UPDATE documents SET avoid = :avoid WHERE job = :seq";
@@ -49,48 +50,16 @@ static int why_no_attempt(const struct sw_job *row, int from_attempt, struct sw_
 int store_attempt_begin(struct sw_store *store, int64_t seq, int from_attempt, const char *why,
                         int64_t not_before_ms, int64_t now_ms, int *changes, struct sw_error *err)
 {
-    sqlite3_stmt *next = store_statement(store, SQL_NEXT_ATTEMPT, err);
-    sqlite3_stmt *forget = store_statement(store, SQL_FORGET_DETAILS, err);
-
-    if (!next || !forget)
+    if (store_do(store, SQL_NEXT_ATTEMPT, err, BIND_INT(":seq", seq),
+                 BIND_INT(":from", from_attempt), BIND_TEXT(":why", why), BIND_INT(":now", now_ms),
+                 BIND_INT(":not_before", not_before_ms)) < 0)
         return -1;
-    store_bind_int(next, ":seq", seq);
-    store_bind_int(next, ":from", from_attempt);
-    store_bind_text(next, ":why", why);
-    store_bind_int(next, ":now", now_ms);
-    store_bind_int(next, ":not_before", not_before_ms);
-    if (store_run(store, next, err) < 0)
-        return -1;
-    *changes = sqlite3_changes(store->db);
-    if (*changes == 0)
+    *changes = store_changed(store);
+    if (!*changes)
         return 0;
-    store_bind_int(forget, ":seq", seq);
-    if (store_run(store, forget, err) < 0)
+    if (store_do(store, SQL_FORGET_DETAILS, err, BIND_INT(":seq", seq)) < 0)
         return -1;
     return store_attempt_follow(store, seq, err);
-}
-
-/* command_exit < 0: the attempt is a whole one. */
-static int set_collect(struct sw_store *store, int64_t seq, int command_exit, struct sw_error *err)
-{
-    sqlite3_stmt *set = store_statement(store, SQL_COLLECT, err);
-
-    if (!set)
-        return -1;
-    store_bind_int(set, ":seq", seq);
-    if (command_exit >= 0)
-        store_bind_int(set, ":collect", command_exit);
-    return store_run(store, set, err);
-}
-
-static int collect_still(struct sw_store *store, int64_t seq, struct sw_error *err)
-{
-    sqlite3_stmt *set = store_statement(store, SQL_COLLECT_STILL, err);
-
-    if (!set)
-        return -1;
-    store_bind_int(set, ":seq", seq);
-    return store_run(store, set, err);
 }
 
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
@@ -108,8 +77,7 @@ int sw_store_collect_again(struct sw_store *store, const char *id, int from_atte
     int64_t seq = 0, now_ms = sw_now_ms();
     int changes = 0;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &row, err) < 0)
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &row, err) < 0)
         return -1;
     if (row.phase != SW_PHASE_OVER && store_attempt_close(store, seq, why, now_ms, err) < 0)
         return -1;
@@ -119,7 +87,8 @@ int sw_store_collect_again(struct sw_store *store, const char *id, int from_atte
         return why_no_attempt(&row, from_attempt, err);
     data = sw_json_object(SW_INT("number", from_attempt + 1), SW_STR_OPT("why", why),
                           SW_SUB("only_collect", command_exit >= 0 ? json_true() : NULL));
-    if (set_collect(store, seq, command_exit, err) < 0 ||
+    if (store_do(store, SQL_COLLECT, err, BIND_INT(":seq", seq),
+                 BIND_INT(":collect", command_exit)) < 0 ||
         store_event_add(store, seq, "attempt", data, now_ms, err) < 0 ||
         store_commit(&work, err) < 0)
         return -1;
@@ -134,32 +103,15 @@ int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bo
     sw_auto(sw_job) struct sw_job row = { 0 };
     sw_auto(json) json_t *data = sw_json_object(SW_INT("number", attempt));
     int64_t seq = 0;
-    sqlite3_stmt *now;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &row, err) < 0 ||
-        !(now = store_statement(store, SQL_ATTEMPT_NOW, err)))
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &row, err) < 0 ||
+        store_do(store, SQL_ATTEMPT_NOW, err, BIND_INT(":seq", seq),
+                 BIND_INT(":attempt", attempt)) < 0)
         return -1;
-    store_bind_int(now, ":seq", seq);
-    store_bind_int(now, ":attempt", attempt);
-    if (store_run(store, now, err) < 0)
-        return -1;
-    *due = sqlite3_changes(store->db) > 0;
+    *due = store_changed(store);
     if (*due && store_event_add(store, seq, "attempt-now", data, sw_now_ms(), err) < 0)
         return -1;
     return store_commit(&work, err);
-}
-
-static int set_avoid(struct sw_store *store, int64_t seq, const json_t *avoid,
-                     struct sw_error *err)
-{
-    sqlite3_stmt *set = store_statement(store, SQL_AVOID, err);
-
-    if (!set)
-        return -1;
-    store_bind_int(set, ":seq", seq);
-    store_bind_json(set, ":avoid", avoid);
-    return store_run(store, set, err);
 }
 
 int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
@@ -169,8 +121,8 @@ int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t seq = 0;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &row, err) < 0 || set_avoid(store, seq, avoid, err) < 0)
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &row, err) < 0 ||
+        store_do(store, SQL_AVOID, err, BIND_INT(":seq", seq), BIND_JSON(":avoid", avoid)) < 0)
         return -1;
     return store_commit(&work, err);
 }
@@ -212,8 +164,7 @@ int sw_store_retry(struct sw_store *store, const struct sw_observation *failed, 
     int64_t seq = 0;
     int changes = 0;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, failed->job.id, &seq, &row, err) < 0)
+    if (store_begin_job(&work, store, STORE_DURABLE, failed->job.id, &seq, &row, err) < 0)
         return -1;
     if (!is_retriable_row(&row, failed)) {
         *won = false;
@@ -228,8 +179,9 @@ int sw_store_retry(struct sw_store *store, const struct sw_observation *failed, 
         return sw_fail(err, SW_E_INTERNAL, "job '%s' changed inside a transaction", row.id);
     if (only_collect)
         json_object_set_new(data, "only_collect", json_true());
-    if ((avoid && set_avoid(store, seq, avoid, err) < 0) ||
-        (only_collect && collect_still(store, seq, err) < 0) ||
+    if ((avoid &&
+         store_do(store, SQL_AVOID, err, BIND_INT(":seq", seq), BIND_JSON(":avoid", avoid)) < 0) ||
+        (only_collect && store_do(store, SQL_COLLECT_STILL, err, BIND_INT(":seq", seq)) < 0) ||
         store_event_add(store, seq, "attempt", data, now_ms, err) < 0 ||
         store_commit(&work, err) < 0)
         return -1;

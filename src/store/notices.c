@@ -81,10 +81,9 @@ static int hearing_read(struct sw_store *store, size_t limit, struct hearing *ou
     if (out->upto <= out->from)
         return 0;
     out->events = sw_alloc(limit * sizeof *out->events);
-    if (!(rows = store_statement(store, SQL_UNHEARD, err)))
+    if (!(rows = store_ask(store, SQL_UNHEARD, err, BIND_INT(":from", out->from),
+                           BIND_INT(":limit", (int64_t)limit))))
         return -1;
-    store_bind_int(rows, ":from", out->from);
-    store_bind_int(rows, ":limit", (int64_t)limit);
     while ((row = store_next(store, rows, err)) > 0 && out->count < limit) {
         struct unheard *unheard = &out->events[out->count++];
 
@@ -106,17 +105,10 @@ static int add_notices(struct sw_store *store, const struct unheard *unheard, in
     json_t *hook;
     size_t i;
 
-    json_array_foreach(unheard->hooks, i, hook) {
-        sqlite3_stmt *add = store_statement(store, SQL_ADD, err);
-
-        if (!add)
+    json_array_foreach(unheard->hooks, i, hook)
+        if (store_do(store, SQL_ADD, err, BIND_INT(":event", unheard->event),
+                     BIND_TEXT(":hook", json_string_value(hook)), BIND_INT(":now", now_ms)) < 0)
             return -1;
-        store_bind_int(add, ":event", unheard->event);
-        store_bind_text(add, ":hook", json_string_value(hook));
-        store_bind_int(add, ":now", now_ms);
-        if (store_run(store, add, err) < 0)
-            return -1;
-    }
     return 0;
 }
 
@@ -125,19 +117,15 @@ static int hearing_write(struct sw_store *store, const struct hearing *hearing,
                          struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    sqlite3_stmt *hear;
     bool wanted = false;
 
     for (size_t i = 0; i < hearing->count; i++)
         wanted = wanted || json_array_size(hearing->events[i].hooks) > 0;
     if (store_begin(&work, store, wanted ? STORE_DURABLE : STORE_RELAXED, err) < 0 ||
-        !(hear = store_statement(store, SQL_HEAR, err)))
+        store_do(store, SQL_HEAR, err, BIND_INT(":from", hearing->from),
+                 BIND_INT(":upto", hearing->upto)) < 0)
         return -1;
-    store_bind_int(hear, ":from", hearing->from);
-    store_bind_int(hear, ":upto", hearing->upto);
-    if (store_run(store, hear, err) < 0)
-        return -1;
-    if (sqlite3_changes(store->db) == 0)
+    if (!store_changed(store))
         return 0;
     for (size_t i = 0; i < hearing->count; i++)
         if (add_notices(store, &hearing->events[i], sw_now_ms(), err) < 0)
@@ -225,16 +213,11 @@ int sw_store_notices(struct sw_store *store, size_t limit, sw_notice_fn *fn, voi
 static int change(struct sw_store *store, int64_t event, const char *hook, const char *stage,
                   const json_t *owner, const int *exit_status, struct sw_error *err)
 {
-    sqlite3_stmt *set = store_statement(store, SQL_CHANGE, err);
+    sqlite3_stmt *set = store_ask(store, SQL_CHANGE, err, BIND_INT(":event", event),
+                                  BIND_TEXT(":hook", hook), BIND_TEXT(":stage", stage),
+                                  BIND_SORTED(":owner", owner), BIND_INT(":now", sw_now_ms()));
 
-    if (!set)
-        return -1;
-    store_bind_int(set, ":event", event);
-    store_bind_text(set, ":hook", hook);
-    store_bind_text(set, ":stage", stage);
-    store_bind_json_sorted(set, ":owner", owner);
-    store_bind_int(set, ":now", sw_now_ms());
-    if (exit_status)
+    if (set && exit_status)
         store_bind_int(set, ":exit_status", *exit_status);
     return store_run(store, set, err);
 }
@@ -251,17 +234,13 @@ void sw_notice_done(struct sw_notice *notice)
 static int read_notice(struct sw_store *store, int64_t event, const char *hook, bool *is_free,
                        int64_t *seq, struct sw_notice *out, struct sw_error *err)
 {
-    sqlite3_stmt *row = store_statement(store, SQL_ONE, err);
+    sqlite3_stmt *row = store_ask(store, SQL_ONE, err, BIND_INT(":event", event),
+                                  BIND_TEXT(":hook", hook));
     sw_auto(json) json_t *owner = NULL;
     char id[SW_ID_SIZE] = "";
     const char *stage;
-    int found;
+    int found = row ? store_next(store, row, err) : -1;
 
-    if (!row)
-        return -1;
-    store_bind_int(row, ":event", event);
-    store_bind_text(row, ":hook", hook);
-    found = store_next(store, row, err);
     if (found <= 0)
         return found < 0 ? -1 : sw_fail(err, SW_E_NOT_FOUND, "there is no such notice");
     stage = (const char *)sqlite3_column_text(row, 2);
@@ -284,14 +263,12 @@ int sw_store_notice_claim(struct sw_store *store, int64_t event_seq, const char 
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_notice) struct sw_notice notice = { 0 };
-    sw_auto(json) json_t *me = NULL;
-    struct sw_proc self;
+    sw_auto(json) json_t *me = sw_owner_json();
     bool is_free = false;
     int64_t seq = 0;
 
-    if (sw_proc_self(&self) < 0)
+    if (!me)
         return sw_fail(err, SW_E_INTERNAL, "cannot tell who we are");
-    me = sw_proc_json(&self);
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
         read_notice(store, event_seq, hook, &is_free, &seq, &notice, err) < 0)
         return -1;
@@ -310,12 +287,10 @@ int sw_store_notice_started(struct sw_store *store, int64_t event_seq, const cha
                             struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    sw_auto(json) json_t *me = NULL;
-    struct sw_proc self;
+    sw_auto(json) json_t *me = sw_owner_json();
 
-    if (sw_proc_self(&self) < 0)
+    if (!me)
         return sw_fail(err, SW_E_INTERNAL, "cannot tell who we are");
-    me = sw_proc_json(&self);
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
         change(store, event_seq, hook, "started", me, NULL, err) < 0)
         return -1;

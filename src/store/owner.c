@@ -78,11 +78,8 @@ static enum held is_held(const struct sw_store *store, const char *name)
 json_t *sw_owner_json(void)
 {
     struct sw_proc self;
-    json_t *owner = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
 
-    if (owner)
-        json_object_set_new(owner, "lock", json_true());
-    return owner;
+    return sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
 }
 
 /* Either clock may be wrong: far in the future is as old as far in the past. */
@@ -98,8 +95,6 @@ bool sw_owner_lives(const struct sw_store *store, const struct sw_job *job, int6
 
     if (!job->owner || sw_proc_from_json(job->owner, &owner) < 0)
         return false;
-    if (!sw_json_bool(job->owner, "lock", false))          /* of an older version: it held none */
-        return sw_proc_same_boot(&owner) ? sw_proc_alive(&owner) : is_fresh(job, now_ms);
     held = is_held(store, job->id);
     if (held == HELD || (held == HELD_UNKNOWN && sw_proc_same_boot(&owner) && sw_proc_alive(&owner)))
         return true;
@@ -112,15 +107,10 @@ void sw_store_beat(struct sw_store *store, const char *id)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(json) json_t *owner = sw_owner_json();
-    sqlite3_stmt *beat;
 
-    if (store_begin(&work, store, STORE_RELAXED, NULL) < 0 ||
-        !(beat = store_statement(store, SQL_BEAT, NULL)))
-        return;
-    store_bind_text(beat, ":id", id);
-    store_bind_int(beat, ":now", sw_now_ms());
-    store_bind_json_sorted(beat, ":owner", owner);
-    if (store_run(store, beat, NULL) == 0)
+    if (store_begin(&work, store, STORE_RELAXED, NULL) == 0 &&
+        store_do(store, SQL_BEAT, NULL, BIND_TEXT(":id", id), BIND_INT(":now", sw_now_ms()),
+                 BIND_SORTED(":owner", owner)) == 0)
         store_commit(&work, NULL);
 }
 

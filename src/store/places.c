@@ -3,7 +3,7 @@
  * places.c - where jobs were sent. Many jobs share a place, so it is a row of its own.
  *
  * A place never changes: should another engine answer at the same address, jobs that are sent
- * there later get another place. Only what an older version left incomplete is filled in.
+ * there later get another place.
  */
 #include "store/store_internal.h"
 
@@ -12,14 +12,13 @@
 #include "base/text.h"
 
 static const char SQL_READ[] =
-    "SELECT platform, address, identity, options, complete FROM places WHERE seq = :seq";
+    "SELECT platform, address, identity, options FROM places WHERE seq = :seq";
 static const char SQL_ADD[] =
-    "INSERT INTO places (platform, address, identity, options, complete)"
-    " VALUES (:platform, :address, :identity, :options, :complete) ON CONFLICT DO NOTHING";
+    "INSERT INTO places (platform, address, identity, options)"
+    " VALUES (:platform, :address, :identity, :options) ON CONFLICT DO NOTHING";
 static const char SQL_FIND[] =
     "SELECT seq FROM places WHERE platform = :platform AND address = :address"
-    " AND identity = :identity AND options = :options AND complete = :complete";
-static const char SQL_MOVE_JOBS[] = "UPDATE jobs SET place = :new WHERE place = :old";
+    " AND identity = :identity AND options = :options";
 
 int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, struct sw_error *err)
 {
@@ -28,9 +27,8 @@ int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, st
     int found;
 
     if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        !(row = store_statement(store, SQL_READ, err)))
+        !(row = store_ask(store, SQL_READ, err, BIND_INT(":seq", seq))))
         return -1;
-    store_bind_int(row, ":seq", seq);
     found = store_next(store, row, err);
     if (found <= 0)
         return found < 0 ? -1 : sw_fail(err, SW_E_NOT_FOUND, "the store knows no place %lld",
@@ -41,43 +39,24 @@ int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, st
     out->platform = store_column_text(row, 0);
     out->address = store_column_text(row, 1);
     out->identity = store_column_text(row, 2);
-    out->complete = sqlite3_column_int(row, 4) != 0;
     sqlite3_reset(row);
     return 0;
 }
 
-/* Bound here and not by store_bind_text: "" is a value. */
-static void bind(sqlite3_stmt *statement, const char *name, const char *text)
-{
-    sqlite3_bind_text(statement, sqlite3_bind_parameter_index(statement, name), text ? text : "", -1,
-                      SQLITE_TRANSIENT);
-}
+#define BIND_PLACE(place)                                                                     \
+    BIND_EXACT(":platform", (place)->platform), BIND_EXACT(":address", (place)->address),      \
+    BIND_EXACT(":identity", (place)->identity), BIND_SORTED(":options", (place)->options)
 
-static void bind_place(sqlite3_stmt *statement, const struct sw_place *place)
+static int find(struct sw_store *store, const struct sw_place *place, int64_t *seq,
+                struct sw_error *err)
 {
-    bind(statement, ":platform", place->platform);
-    bind(statement, ":address", place->address);
-    bind(statement, ":identity", place->identity);
-    store_bind_json_sorted(statement, ":options", place->options);
-    store_bind_int(statement, ":complete", place->complete);
-}
+    sqlite3_stmt *row = store_ask(store, SQL_FIND, err, BIND_PLACE(place));
+    int found = row ? store_next(store, row, err) : -1;
 
-static int find_or_add(struct sw_store *store, const struct sw_place *place, int64_t *seq,
-                       struct sw_error *err)
-{
-    sqlite3_stmt *add = store_statement(store, SQL_ADD, err);
-    sqlite3_stmt *find = store_statement(store, SQL_FIND, err);
-
-    if (!add || !find)
+    if (found < 0)
         return -1;
-    bind_place(add, place);
-    if (store_run(store, add, err) < 0)
-        return -1;
-    bind_place(find, place);
-    if (store_next(store, find, err) <= 0)
-        return sw_fail(err, SW_E_INTERNAL, "a place was written and is not there");
-    *seq = sqlite3_column_int64(find, 0);
-    sqlite3_reset(find);
+    *seq = found ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_reset(row);
     return 0;
 }
 
@@ -85,17 +64,8 @@ int sw_store_place_find(struct sw_store *store, const struct sw_place *place, in
                         struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    sqlite3_stmt *find;
-    int found;
 
-    if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        !(find = store_statement(store, SQL_FIND, err)))
-        return -1;
-    bind_place(find, place);
-    found = store_next(store, find, err);
-    *seq = found > 0 ? sqlite3_column_int64(find, 0) : 0;
-    sqlite3_reset(find);
-    return found < 0 ? -1 : 0;
+    return store_begin(&work, store, STORE_READS, err) < 0 ? -1 : find(store, place, seq, err);
 }
 
 int sw_store_place_add(struct sw_store *store, const struct sw_place *place, int64_t *seq,
@@ -104,24 +74,7 @@ int sw_store_place_add(struct sw_store *store, const struct sw_place *place, int
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
 
     if (store_begin(&work, store, STORE_RELAXED, err) < 0 ||
-        find_or_add(store, place, seq, err) < 0)
-        return -1;
-    return store_commit(&work, err);
-}
-
-int sw_store_place_learn(struct sw_store *store, int64_t seq, const struct sw_place *place,
-                         int64_t *learnt, struct sw_error *err)
-{
-    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    sqlite3_stmt *move;
-
-    if (store_begin(&work, store, STORE_RELAXED, err) < 0 ||
-        find_or_add(store, place, learnt, err) < 0 ||
-        !(move = store_statement(store, SQL_MOVE_JOBS, err)))
-        return -1;
-    store_bind_int(move, ":old", seq);
-    store_bind_int(move, ":new", *learnt);
-    if (store_run(store, move, err) < 0)
+        store_do(store, SQL_ADD, err, BIND_PLACE(place)) < 0 || find(store, place, seq, err) < 0)
         return -1;
     return store_commit(&work, err);
 }

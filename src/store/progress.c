@@ -19,12 +19,9 @@ static const char SQL_GUARD[] =
 
 static int last_epoch(struct sw_store *store, int64_t seq, int64_t *epoch, struct sw_error *err)
 {
-    sqlite3_stmt *row = store_statement(store, SQL_LAST_EPOCH, err);
+    sqlite3_stmt *row = store_ask(store, SQL_LAST_EPOCH, err, BIND_INT(":seq", seq));
 
-    if (!row)
-        return -1;
-    store_bind_int(row, ":seq", seq);
-    if (store_next(store, row, err) < 0)
+    if (!row || store_next(store, row, err) < 0)
         return -1;
     *epoch = sqlite3_column_int64(row, 0);
     sqlite3_reset(row);
@@ -36,7 +33,6 @@ static int tell_milestones(struct sw_store *store, int64_t seq, int attempt,
                            const json_t *progress, const json_t *milestones, struct sw_error *err)
 {
     int64_t last = 0, now_ms = sw_now_ms();
-    sqlite3_stmt *set;
     json_t *milestone;
     size_t i;
 
@@ -55,12 +51,7 @@ static int tell_milestones(struct sw_store *store, int64_t seq, int attempt,
         if (store_event_add(store, seq, "epoch", data, now_ms, err) < 0)
             return -1;
     }
-    set = store_statement(store, SQL_SET_EPOCH, err);
-    if (!set)
-        return -1;
-    store_bind_int(set, ":seq", seq);
-    store_bind_int(set, ":epoch", last);
-    return store_run(store, set, err);
+    return store_do(store, SQL_SET_EPOCH, err, BIND_INT(":seq", seq), BIND_INT(":epoch", last));
 }
 
 int sw_store_progress(struct sw_store *store, const char *id, int attempt, const json_t *progress,
@@ -69,20 +60,16 @@ int sw_store_progress(struct sw_store *store, const char *id, int attempt, const
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
     bool reached = json_array_size(milestones) > 0;
-    sqlite3_stmt *set;
     int64_t seq = 0;
 
-    if (store_begin(&work, store, reached ? STORE_DURABLE : STORE_RELAXED, err) < 0 ||
-        store_row_find(store, id, &seq, &row, err) < 0)
+    if (store_begin_job(&work, store, reached ? STORE_DURABLE : STORE_RELAXED, id, &seq, &row,
+                        err) < 0)
         return -1;
     if (row.attempt != attempt ||
         sw_json_int(row.progress, "offset", 0) > sw_json_int(progress, "offset", 0))
         return 0;                          /* old news */
-    if (!(set = store_statement(store, SQL_PROGRESS, err)))
-        return -1;
-    store_bind_int(set, ":seq", seq);
-    store_bind_json(set, ":progress", progress);
-    if (store_run(store, set, err) < 0 ||
+    if (store_do(store, SQL_PROGRESS, err, BIND_INT(":seq", seq),
+                 BIND_JSON(":progress", progress)) < 0 ||
         (reached && tell_milestones(store, seq, attempt, progress, milestones, err) < 0))
         return -1;
     return store_commit(&work, err);
@@ -93,20 +80,14 @@ int sw_store_guard(struct sw_store *store, const char *id, int attempt, int64_t 
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
-    sqlite3_stmt *set;
     int64_t seq = 0;
     bool first;
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &row, err) < 0 ||
-        !(set = store_statement(store, SQL_GUARD, err)))
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &row, err) < 0 ||
+        store_do(store, SQL_GUARD, err, BIND_INT(":seq", seq), BIND_INT(":attempt", attempt),
+                 BIND_INT(":since", since_ms)) < 0)
         return -1;
-    store_bind_int(set, ":seq", seq);
-    store_bind_int(set, ":attempt", attempt);
-    store_bind_int(set, ":since", since_ms);
-    if (store_run(store, set, err) < 0)
-        return -1;
-    first = sqlite3_changes(store->db) > 0;
+    first = store_changed(store);
     if (first && (store_event_add(store, seq, "guard", data, sw_now_ms(), err) < 0 ||
                   store_commit(&work, err) < 0))
         return -1;

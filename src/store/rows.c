@@ -24,7 +24,7 @@ static const char *const phase_names[] = {
     [SW_PHASE_OVER]       = "over",
 };
 
-const char *store_phase_name(enum sw_phase phase)
+const char *sw_phase_name(enum sw_phase phase)
 {
     return phase_names[phase];
 }
@@ -105,12 +105,11 @@ int store_row_read_names(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
 static int read_labels(struct sw_store *store, int64_t seq, json_t **out, struct sw_error *err)
 {
     sw_auto(json) json_t *labels = json_object();
-    sqlite3_stmt *rows = store_statement(store, SQL_LABELS, err);
+    sqlite3_stmt *rows = store_ask(store, SQL_LABELS, err, BIND_INT(":seq", seq));
     int row;
 
     if (!rows)
         return -1;
-    store_bind_int(rows, ":seq", seq);
     while ((row = store_next(store, rows, err)) > 0)
         json_object_set_new_nocheck(labels, (const char *)sqlite3_column_text(rows, 0),
                                     sw_json_text((const char *)sqlite3_column_text(rows, 1)));
@@ -128,12 +127,9 @@ void store_row_collect(sqlite3_stmt *row, int column, struct sw_job *job)
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
                         struct sw_error *err)
 {
-    sqlite3_stmt *row = store_statement(store, SQL_DOCUMENTS, err);
+    sqlite3_stmt *row = store_ask(store, SQL_DOCUMENTS, err, BIND_INT(":seq", seq));
 
-    if (!row)
-        return -1;
-    store_bind_int(row, ":seq", seq);
-    if (store_next(store, row, err) < 0 ||
+    if (!row || store_next(store, row, err) < 0 ||
         store_column_json(row, 0, &job->plan, err) < 0 ||
         store_column_json(row, 1, &job->details, err) < 0 ||
         store_column_json(row, 2, &job->owner, err) < 0 ||
@@ -147,13 +143,9 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
 int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct sw_job *out,
                    struct sw_error *err)
 {
-    sqlite3_stmt *row = store_statement(store, SQL_FIND, err);
-    int found;
+    sqlite3_stmt *row = store_ask(store, SQL_FIND, err, BIND_TEXT(":id", id));
+    int found = row ? store_next(store, row, err) : -1;
 
-    if (!row)
-        return -1;
-    store_bind_text(row, ":id", id);
-    found = store_next(store, row, err);
     if (found < 0)
         return -1;
     if (found == 0)

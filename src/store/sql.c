@@ -131,10 +131,8 @@ sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw
             return store->cache[i].prepared;
         }
     }
-    if (store->cached == STORE_STATEMENTS) {
-        sw_fail(err, SW_E_INTERNAL, "the job store's statement cache is full");
-        return NULL;
-    }
+    if (store->cached == STORE_STATEMENTS)
+        return sw_null(sw_fail(err, SW_E_INTERNAL, "the job store's statement cache is full"));
     if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &prepared, NULL) !=
         SQLITE_OK) {
         store_fail(store, err);
@@ -175,14 +173,31 @@ static void bind_document(sqlite3_stmt *statement, const char *name, const json_
         sqlite3_bind_text(statement, parameter(statement, name), text, -1, free);
 }
 
-void store_bind_json(sqlite3_stmt *statement, const char *name, const json_t *document)
+sqlite3_stmt *store_bound(struct sw_store *store, const char *sql, const struct store_value *values,
+                          struct sw_error *err)
 {
-    bind_document(statement, name, document, 0);
+    sqlite3_stmt *statement = store_statement(store, sql, err);
+
+    for (; statement && values->name; values++) {
+        const char *text = values->value;
+
+        if (values->kind == STORE_NUMBER)
+            store_bind_int(statement, values->name, values->number);
+        else if (values->kind == STORE_TEXT)
+            store_bind_text(statement, values->name, text);
+        else if (values->kind == STORE_EXACT)
+            sqlite3_bind_text(statement, parameter(statement, values->name), text ? text : "", -1,
+                              SQLITE_TRANSIENT);
+        else
+            bind_document(statement, values->name, values->value,
+                          values->kind == STORE_SORTED ? JSON_SORT_KEYS : 0);
+    }
+    return statement;
 }
 
-void store_bind_json_sorted(sqlite3_stmt *statement, const char *name, const json_t *document)
+bool store_changed(const struct sw_store *store)
 {
-    bind_document(statement, name, document, JSON_SORT_KEYS);
+    return sqlite3_changes(store->db) > 0;
 }
 
 int store_next(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err)
@@ -199,18 +214,16 @@ int store_next(struct sw_store *store, sqlite3_stmt *statement, struct sw_error 
 
 int store_run(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err)
 {
-    int more;
+    int more = -1;
 
-    while ((more = store_next(store, statement, err)) > 0)
+    while (statement && (more = store_next(store, statement, err)) > 0)
         ;
     return more;
 }
 
 int store_exec(struct sw_store *store, const char *sql, struct sw_error *err)
 {
-    sqlite3_stmt *statement = store_statement(store, sql, err);
-
-    return statement ? store_run(store, statement, err) : -1;
+    return store_run(store, store_statement(store, sql, err), err);
 }
 
 int store_number(struct sw_store *store, const char *sql, int64_t missing, int64_t *value,
@@ -276,6 +289,12 @@ int store_begin(struct store_work *work, struct sw_store *store, enum store_care
     if (set_care(store, care == STORE_RELAXED, err) < 0)
         return -1;
     return store_exec(store, SQL_BEGIN_WRITE, err);
+}
+
+int store_begin_job(struct store_work *work, struct sw_store *store, enum store_care care,
+                    const char *id, int64_t *seq, struct sw_job *row, struct sw_error *err)
+{
+    return store_begin(work, store, care, err) < 0 ? -1 : store_row_find(store, id, seq, row, err);
 }
 
 int store_commit(struct store_work *work, struct sw_error *err)

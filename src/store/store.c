@@ -89,22 +89,17 @@ static char *prepare_folder(const char *dir, bool read_only, bool make, struct s
     if (make && sw_mkdirs(dir, 0700, err) < 0) {
         if (err)
             err->code = SW_E_STORE;
-        sw_wrap(err, "cannot make the job store");
-        return NULL;
+        return sw_null(sw_wrap(err, "cannot make the job store"));
     }
     real = realpath(dir, NULL);
-    if (!real && errno == ENOENT && !make) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is no job store in '%s' yet", dir);
-        return NULL;
-    }
+    if (!real && errno == ENOENT && !make)
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is no job store in '%s' yet", dir));
     if (!real || stat(real, &info) < 0) {
         cannot_use(err, dir);
         return NULL;
     }
-    if (!S_ISDIR(info.st_mode)) {
-        sw_fail(err, SW_E_STORE, "'%s' is not a folder", dir);
-        return NULL;
-    }
+    if (!S_ISDIR(info.st_mode))
+        return sw_null(sw_fail(err, SW_E_STORE, "'%s' is not a folder", dir));
     return only_for_us(real, &info, read_only, err) < 0 ? NULL : sw_take(real);
 }
 
@@ -242,14 +237,13 @@ static int set_journal(struct sw_store *store, const char *sql, struct sw_error 
 }
 
 /* In one transaction: between two separate looks another process may make the tables. */
-static int look_at_version(struct sw_store *store, size_t newest, int64_t *version,
-                           struct sw_error *err)
+static int look_at_version(struct sw_store *store, int64_t *version, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
 
     if (store_begin(&work, store, STORE_READS, err) < 0)
         return -1;
-    return store_check_version(store, newest, version, err);
+    return store_check_version(store, version, err);
 }
 
 static int make_ready(struct sw_store *store, const char *folder, const struct store_setup *setup,
@@ -257,12 +251,8 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
 {
     int64_t version = 0;
 
-    if (look_at_version(store, setup->step_count, &version, err) < 0)
+    if (look_at_version(store, &version, err) < 0)
         return -1;
-    if (store->read_only && version < (int64_t)setup->step_count) {
-        sw_fail(err, SW_E_STORE, "the job store '%s' was made by an older Slipway", store->path);
-        return sw_hint(err, "open it once for writing (`slipway ps`) to bring it up to date");
-    }
     if (store->read_only)
         return 0;
     if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) <
@@ -271,9 +261,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
         store_exec(store, SQL_WAL_SHORT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
-    return version < (int64_t)setup->step_count
-               ? store_migrate(store, setup->steps, setup->step_count, err)
-               : 0;
+    return version == 0 ? store_make_tables(store, err) : 0;
 }
 
 /* Damage is reported when jobs are read: a store without an id can still be looked at. */
@@ -298,8 +286,7 @@ const char *sw_store_id(const struct sw_store *store)
 
 struct store_setup store_setup_default(void)
 {
-    return (struct store_setup){ .steps = store_migrations, .step_count = store_migration_count,
-                                 .patience_ms = PATIENCE_MS };
+    return (struct store_setup){ .patience_ms = PATIENCE_MS };
 }
 
 struct sw_store *store_open_as(const char *dir, bool read_only, const struct store_setup *setup,

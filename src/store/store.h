@@ -37,11 +37,12 @@ enum sw_phase {
     SW_PHASE_ACTIVE,       /* the platform has it */
     SW_PHASE_OVER,         /* final */
 };
+const char *sw_phase_name(enum sw_phase phase);        /* "submitting", "active", "over" */
 
 struct sw_job {                      /* one row; owned by the caller, sw_job_done() */
     char id[SW_ID_SIZE];
     char *name, *platform, *profile;
-    int64_t place;                   /* where it runs: sw_store_place(); 0: a row of an older version */
+    int64_t place;                   /* where it runs: sw_store_place(); 0: not written down */
     char *address;                   /* of that place, for people; NULL: none */
     enum sw_phase phase;
     enum sw_state state;
@@ -81,9 +82,6 @@ int sw_store_place_find(struct sw_store *store, const struct sw_place *place, in
 /* Likewise; a place never seen before gets a number. */
 int sw_store_place_add(struct sw_store *store, const struct sw_place *place, int64_t *seq,
                        struct sw_error *err);
-/* Place `seq` of an older version turned out to be this one, in full: its jobs are at *learnt now. */
-int sw_store_place_learn(struct sw_store *store, int64_t seq, const struct sw_place *place,
-                         int64_t *learnt, struct sw_error *err);
 
 /* The platform has it: remember what it needs to be found again (NULL or "": keep what is known).
  * Phase active, unless the job is over already. Does not touch the state. */

@@ -46,16 +46,9 @@ struct sw_store {
     } cache[STORE_STATEMENTS];
 };
 
-/* ---- opening (store.c, migrations.c) -------------------------------------------------------- */
-
-struct store_migration {
-    const char *what;                /* for the error message: "cannot <what>" */
-    const char *sql;
-};
+/* ---- opening (store.c, schema.c) ------------------------------------------------------------ */
 
 struct store_setup {                 /* sw_store_open's choices; tests make others */
-    const struct store_migration *steps;
-    size_t step_count;               /* also the version of the file afterwards */
     const char *journal_sql;         /* NULL: by the kind of file system */
     int64_t patience_ms;
     bool existing;                   /* never make a store: SW_E_NOT_FOUND where there is none */
@@ -66,19 +59,14 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
                                struct sw_error *err);
 bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 
-/* Our own mark in the file's header: "SWJB". */
-#define STORE_APPLICATION_ID 0x53574A42
+/* Our own mark in the file's header: "SWJB"; and the version of our tables (1 to 5 were never released). */
+enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 6 };
 
-extern const struct store_migration store_migrations[];
-extern const size_t store_migration_count;
-
-/* Is this file one of ours, and not newer than we are? Reads only, inside a transaction. *version:
- * what it is now. */
-int store_check_version(struct sw_store *store, size_t newest, int64_t *version,
-                        struct sw_error *err);
-/* Bring the file to `count` steps. Many processes may try at once; one does it. */
-int store_migrate(struct sw_store *store, const struct store_migration *steps, size_t count,
-                  struct sw_error *err);
+/* Is this file one of ours, and of our version? Reads only, inside a transaction. *version: 0 for a file
+ * without tables, which only a writer accepts. */
+int store_check_version(struct sw_store *store, int64_t *version, struct sw_error *err);
+/* Many processes may try at once; one does it. */
+int store_make_tables(struct sw_store *store, struct sw_error *err);
 
 /* ---- one piece of work (sql.c) -------------------------------------------------------------- */
 
@@ -97,6 +85,9 @@ struct store_work {
 
 int store_begin(struct store_work *work, struct sw_store *store, enum store_care care,
                 struct sw_error *err);
+/* The same, and the row of `id` as it is now; SW_E_NOT_FOUND. */
+int store_begin_job(struct store_work *work, struct sw_store *store, enum store_care care,
+                    const char *id, int64_t *seq, struct sw_job *row, struct sw_error *err);
 int store_commit(struct store_work *work, struct sw_error *err);
 void store_mutex_init(pthread_mutex_t *mutex);        /* together.c */
 void store_work_done(struct store_work *work);
@@ -107,14 +98,33 @@ static inline void store_work_auto(struct store_work *work) { store_work_done(wo
 /* Ready to bind; owned by the store. `sql` must be a constant that lives for ever. */
 sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw_error *err);
 
+/* A value of a statement by its name, as the store_bind functions take it. */
+struct store_value {
+    const char *name;
+    enum { STORE_NUMBER, STORE_TEXT, STORE_EXACT, STORE_JSON, STORE_SORTED } kind;
+    int64_t number;
+    const void *value;
+};
+#define BIND_INT(name, number)  { name, STORE_NUMBER, number, NULL }
+#define BIND_TEXT(name, text)   { name, STORE_TEXT, 0, text }
+#define BIND_EXACT(name, text)  { name, STORE_EXACT, 0, text }     /* "" is a value; NULL is "" */
+#define BIND_JSON(name, json)   { name, STORE_JSON, 0, json }
+#define BIND_SORTED(name, json) { name, STORE_SORTED, 0, json }    /* equal: the same text */
+
+/* The statement with its values: ready to step, and the same run to its end (0, -1). */
+#define store_ask(store, sql, err, ...) \
+    store_bound(store, sql, (const struct store_value[]){ __VA_ARGS__, { 0 } }, err)
+#define store_do(store, sql, err, ...) \
+    store_run(store, store_ask(store, sql, err, __VA_ARGS__), err)
+sqlite3_stmt *store_bound(struct sw_store *store, const char *sql, const struct store_value *values,
+                          struct sw_error *err);
+bool store_changed(const struct sw_store *store);       /* did the last one change a row? */
+
 /* Both NULL and "" are bound as NULL: "nothing to say". */
 void store_bind_text(sqlite3_stmt *statement, const char *name, const char *text);
 void store_bind_int(sqlite3_stmt *statement, const char *name, int64_t value);
-void store_bind_json(sqlite3_stmt *statement, const char *name, const json_t *document);
-/* Equal documents become equal texts, so that SQL can compare them. */
-void store_bind_json_sorted(sqlite3_stmt *statement, const char *name, const json_t *document);
 
-/* 1: there is a row; 0: no more; -1. */
+/* 1: there is a row; 0: no more; -1. store_run() takes NULL for a statement that failed. */
 int store_next(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);
 int store_run(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);
 int store_exec(struct sw_store *store, const char *sql, struct sw_error *err);
@@ -151,7 +161,6 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
 /* The row of `id` as it is now; SW_E_NOT_FOUND. */
 int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct sw_job *out,
                    struct sw_error *err);
-const char *store_phase_name(enum sw_phase phase);
 
 /* reserve.c: only where there is plenty of room, and none is kept yet. */
 void store_reserve_keep(const struct sw_store *store, const char *folder);

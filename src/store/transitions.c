@@ -178,7 +178,7 @@ static void bind_move(sqlite3_stmt *move, const struct sw_job *row, const struct
     store_bind_int(move, ":attempt", row->attempt);
     store_bind_text(move, ":reason", seen->reason);
     store_bind_text(move, ":message", seen->message);
-    store_bind_text(move, ":over", final ? store_phase_name(SW_PHASE_OVER) : NULL);
+    store_bind_text(move, ":over", final ? sw_phase_name(SW_PHASE_OVER) : NULL);
     store_bind_int(move, ":ended_ms", !final ? 0 : seen->ended_ms > 0 ? seen->ended_ms : now_ms);
 }
 
@@ -265,9 +265,7 @@ static int handle(struct sw_store *store, const struct sw_observation *seen, con
     if (store_row_find(store, seen->job.id, &seq, &row, &why) < 0) {
         if (why.code == SW_E_NOT_FOUND)
             return 0;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     *effect = effect_of(&row, seen, verdict, now_ms);
     *changed = *effect == EFFECT_MOVE && seen->state != row.state;
@@ -341,18 +339,12 @@ static int set_intent(struct sw_store *store, const char *id, const char *sql, c
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t seq = 0, now_ms = sw_now_ms();
-    sqlite3_stmt *intent;
 
     *changed = false;
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &row, err) < 0 ||
-        !(intent = store_statement(store, sql, err)))
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &row, err) < 0 ||
+        store_do(store, sql, err, BIND_INT(":seq", seq), BIND_INT(":now", now_ms)) < 0)
         return -1;
-    store_bind_int(intent, ":seq", seq);
-    store_bind_int(intent, ":now", now_ms);
-    if (store_run(store, intent, err) < 0)
-        return -1;
-    if (sqlite3_changes(store->db) == 0)          /* over, or so before */
+    if (!store_changed(store))                    /* over, or so before */
         return 0;
     if (store_event_add(store, seq, kind, NULL, now_ms, err) < 0 || store_commit(&work, err) < 0)
         return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_checkpoint.c - what names say, which checkpoint is meant, and which one is complete.
+ * test_checkpoint.c - which checkpoint is the newest complete one.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,132 +15,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "core/checkpoint.h"
-
-static void a_name_tells_its_epoch(void **state)
-{
-    static const struct {
-        const char *path;
-        int64_t epoch;
-    } rows[] = {
-        { "/results/train/model-best-012.ckpt", 12 },        /* golden vector 20 */
-        { "model_epoch_012.pth", 12 },
-        { "checkpoint-epoch7.pth", 7 },
-        { "checkpointepoch_7.pth", 7 },
-        { "MODEL_EPOCH_003.PTH", 3 },
-        { "a\\epoch_4\\x.pth", 4 },
-        { "run/ep_9/step_100.pth", 9 },
-        { "epoch_2/epoch_5.pth", 5 },                        /* the largest counts */
-        { "preepoch_4.pth", SW_NO_POSITION },                /* not at the start of a word */
-        { "my.epoch4", 4 },
-        { "deep_9.pth", SW_NO_POSITION },                    /* "ep" inside of a word */
-        { "model_best_000.pth", 0 },
-        { "/c/000120", 120 },
-        { "/c/120.pth", 120 },
-        { "/c/120.txt", SW_NO_POSITION },
-        { "model_latest.pth", SW_NO_POSITION },
-        { "epoch_99999999999999999999.pth", SW_NO_POSITION },
-        { "", SW_NO_POSITION },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < SW_COUNT(rows); i++)
-        if (sw_checkpoint_epoch(rows[i].path) != rows[i].epoch)
-            fail_msg("epoch of '%s' is %lld", rows[i].path,
-                     (long long)sw_checkpoint_epoch(rows[i].path));
-    assert_int_equal(sw_checkpoint_step("epoch_3-step_0042.ckpt"), 42);
-    assert_int_equal(sw_checkpoint_step("iter-7/iteration_12.pth"), 12);
-    assert_int_equal(sw_checkpoint_step("epoch_3.pth"), SW_NO_POSITION);
-}
-
-#define FILE_AT(p, m) { .path = (char *)(p), .mtime_ms = (m) }
-#define FOLDER_AT(p, m) { .path = (char *)(p), .mtime_ms = (m), .is_directory = true }
-#define ANY .epoch = SW_NO_POSITION, .step = SW_NO_POSITION
-
-static const char *selected(const struct sw_checkpoint *items, size_t count,
-                            struct sw_checkpoint_choice choice)
-{
-    const struct sw_checkpoint *one = sw_checkpoint_select(items, count, &choice);
-
-    return one ? one->path : "none";
-}
-
-static void the_epoch_asked_for_wins_or_the_one_before(void **state)
-{
-    static const struct sw_checkpoint best_and_latest[] = {
-        FILE_AT("model_best_000.pth", 1), FILE_AT("model_latest.pth", 2),
-    };
-    static const struct sw_checkpoint many[] = {
-        FILE_AT("/r/model_epoch_003.pth", 9), FILE_AT("/r/model_epoch_004.pth", 1),
-        FILE_AT("/r/model_epoch_005.pth", 2),
-    };
-
-    (void)state;
-    assert_string_equal(selected(best_and_latest, 2,
-                                 (struct sw_checkpoint_choice){ .action = "resume", .epoch = 1,
-                                                              .step = SW_NO_POSITION }),
-                        "model_best_000.pth");               /* golden vector 19 */
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){
-                                              .epoch = 4, .step = SW_NO_POSITION }),
-                        "/r/model_epoch_004.pth");
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){
-                                              .epoch = 6, .step = SW_NO_POSITION }),
-                        "/r/model_epoch_005.pth");
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){
-                                              .epoch = 9, .step = SW_NO_POSITION }),
-                        "none");
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){ ANY }),
-                        "/r/model_epoch_005.pth");
-}
-
-static void latest_is_the_last_resort(void **state)
-{
-    static const struct sw_checkpoint latest[] = {
-        FILE_AT("/r/model_latest.pth", 5), FILE_AT("/r/old_latest.pth", 3),
-    };
-
-    (void)state;
-    assert_string_equal(selected(latest, 2, (struct sw_checkpoint_choice){ ANY }),
-                        "/r/model_latest.pth");
-    assert_string_equal(selected(latest, 2, (struct sw_checkpoint_choice){ ANY, .no_latest = true }),
-                        "none");
-    assert_string_equal(selected(NULL, 0, (struct sw_checkpoint_choice){ ANY }), "none");
-}
-
-static void the_action_says_what_is_best(void **state)
-{
-    static const struct sw_checkpoint files[] = {
-        FILE_AT("/r/model_epoch_010.pth", 1), FILE_AT("/r/model_best_003.pth", 1),
-        FILE_AT("/r/student_epoch_011.pth", 1), FILE_AT("/r/epoch_2/", 1),
-    };
-
-    (void)state;
-    assert_string_equal(selected(files, 3, (struct sw_checkpoint_choice){ ANY,
-                                                                        .action = "evaluate" }),
-                        "/r/model_best_003.pth");
-    assert_string_equal(selected(files, 3, (struct sw_checkpoint_choice){
-                                               ANY, .action = "train", .model = "nvdinov2" }),
-                        "/r/model_epoch_010.pth");
-    assert_string_equal(selected(files, 3, (struct sw_checkpoint_choice){ ANY, .action = "train" }),
-                        "/r/student_epoch_011.pth");
-}
-
-static void directories_count_where_they_are_wanted(void **state)
-{
-    static const struct sw_checkpoint both[] = {
-        FOLDER_AT("/r/epoch_9", 1), FILE_AT("/r/checkpoints/epoch_8.pth", 1),
-    };
-
-    (void)state;
-    assert_string_equal(selected(both, 2, (struct sw_checkpoint_choice){ ANY }),
-                        "/r/checkpoints/epoch_8.pth");
-    assert_string_equal(selected(both, 2, (struct sw_checkpoint_choice){ ANY, .action = "resume" }),
-                        "/r/checkpoints/epoch_8.pth");       /* a file is preferred, still */
-    assert_string_equal(selected(both, 2, (struct sw_checkpoint_choice){ ANY,
-                                                                       .prefer_directory = true }),
-                        "/r/epoch_9");
-}
-
-/* ---- files --------------------------------------------------------------------------------- */
 
 struct place {
     char folder[64];
@@ -200,23 +74,6 @@ static const char zip[] = "PK\3\4" "0123456789"
 static const char tensors[] = "\x35\0\0\0\0\0\0\0"
                               "{\"w\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}abcd";
 
-static void a_scan_finds_checkpoints_and_passes_over_inputs(void **state)
-{
-    const struct place *here = *state;
-    sw_auto(sw_checkpoints) struct sw_checkpoints all = { 0 };
-
-    make_text(here, "train/model_epoch_1.PTH", "x", 0);
-    make_text(here, "train/notes.txt", "x", 0);
-    make_text(here, "inputs/old.pth", "x", 0);
-    make_text(here, "a/ptm/old.pth", "x", 0);
-    make_text(here, "epoch_3/shard", "x", 0);
-    assert_int_equal(sw_checkpoints_scan(here->folder, false, &all, NULL), 0);
-    assert_int_equal(all.count, 1);
-    sw_checkpoints_done(&all);
-    assert_int_equal(sw_checkpoints_scan(here->folder, true, &all, NULL), 0);
-    assert_int_equal(all.count, 2);
-}
-
 static void the_newest_complete_one_is_found(void **state)
 {
     const struct place *here = *state;
@@ -262,12 +119,6 @@ static void markers_and_manifests_are_believed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_tells_its_epoch),
-        cmocka_unit_test(the_epoch_asked_for_wins_or_the_one_before),
-        cmocka_unit_test(latest_is_the_last_resort),
-        cmocka_unit_test(the_action_says_what_is_best),
-        cmocka_unit_test(directories_count_where_they_are_wanted),
-        CLAIM(a_scan_finds_checkpoints_and_passes_over_inputs),
         CLAIM(the_newest_complete_one_is_found),
         CLAIM(one_that_was_cut_off_never_wins),
         CLAIM(markers_and_manifests_are_believed),

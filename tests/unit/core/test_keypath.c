@@ -74,20 +74,14 @@ static void a_value_in_the_way_is_not_overwritten(void **state)
     assert_int_equal(sw_keypath_set(document, "l[99999999999]", json_integer(1), &err), -1);
 }
 
-static void the_strict_form_refuses_and_makes_nothing(void **state)
+static void only_a_well_formed_path_passes(void **state)
 {
     static const char *const bad[] = { "", ".a", "a.", "a..b", "a[", "a[x]", "a[1]b", "a b" };
-    sw_auto(json) json_t *document = parse("{\"a\":[1]}");
-    sw_autofree char *text = NULL;
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(bad); i++)
         assert_int_equal(sw_keypath_check(bad[i], NULL), -1);
     assert_int_equal(sw_keypath_check("train.data_set[0].x-y", NULL), 0);
-    assert_int_equal(sw_keypath_replace(document, "a[1]", json_integer(2), NULL), -1);
-    assert_int_equal(sw_keypath_replace(document, "a[0]", json_integer(3), NULL), 0);
-    text = sw_json_dump(document);
-    assert_string_equal(text, "{\"a\":[3]}");
 }
 
 static void a_path_becomes_one_file_name(void **state)
@@ -108,7 +102,7 @@ int main(void)
         cmocka_unit_test(a_path_leads_to_its_value),
         cmocka_unit_test(writing_makes_the_way),
         cmocka_unit_test(a_value_in_the_way_is_not_overwritten),
-        cmocka_unit_test(the_strict_form_refuses_and_makes_nothing),
+        cmocka_unit_test(only_a_well_formed_path_passes),
         cmocka_unit_test(a_path_becomes_one_file_name),
     };
 

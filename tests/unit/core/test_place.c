@@ -35,17 +35,13 @@ static void the_row_alone_decides_about_the_connection(void **state)
     sw_auto(json) json_t *today = sw_json_object(SW_STR("host", "b"), SW_STR("user", "eve"),
                                                  SW_STR("queue", "q"));
     sw_auto(json) json_t *kept = sw_json_object(SW_STR("host", "a"));
-    struct sw_place place = { .options = kept, .complete = true };
-    sw_auto(json) json_t *whole = sw_place_open_options(&place, table, today), *partly = NULL;
+    struct sw_place place = { .options = kept };
+    sw_auto(json) json_t *whole = sw_place_open_options(&place, table, today);
 
     (void)state;
     assert_string_equal(sw_json_str(whole, "host"), "a");
     assert_null(sw_json_str(whole, "user"));
     assert_string_equal(sw_json_str(whole, "queue"), "q");
-    place.complete = false;
-    partly = sw_place_open_options(&place, table, today);
-    assert_string_equal(sw_json_str(partly, "host"), "a");
-    assert_string_equal(sw_json_str(partly, "user"), "eve");
 }
 
 static void only_connection_options_are_kept(void **state)

@@ -751,28 +751,41 @@ static void nothing_of_script_or_input_stands_in_an_argument_list(void **state)
 
 /* ---- streams ----------------------------------------------------------------------------------- */
 
+static struct sw_ssh_stream *join(struct sw_ssh *ssh, const char *command, int *fd,
+                                  struct sw_error *err)
+{
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    *fd = pair[0];
+    return sw_ssh_stream_join(ssh, command, pair[1], err);
+}
+
 static void a_stream_is_a_socket_to_a_remote_command(void **state)
 {
     struct sw_ssh *ssh = open_with(usual());
     struct sw_error err = { 0 };
-    sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = sw_ssh_stream_open(ssh, "cat", &err);
+    int fd = -1, wrong_fd = -1;
+    sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = join(ssh, "cat", &fd, &err);
     sw_auto(sw_ssh_stream) struct sw_ssh_stream *wrong = NULL;
     char back[6] = "";
 
     (void)state;
     assert_non_null(stream);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(send(sw_ssh_stream_fd(stream), "hello", 5, MSG_NOSIGNAL), 5);
-        assert_int_equal(recv(sw_ssh_stream_fd(stream), back, 5, MSG_WAITALL), 5);
+        assert_int_equal(send(fd, "hello", 5, MSG_NOSIGNAL), 5);
+        assert_int_equal(recv(fd, back, 5, MSG_WAITALL), 5);
         assert_string_equal(back, "hello");
     }
     assert_int_equal(sw_ssh_counters(ssh)->connections, 1);
-    wrong = sw_ssh_stream_open(ssh, "echo no such daemon >&2; exit 4", &err);
+    wrong = join(ssh, "echo no such daemon >&2; exit 4", &wrong_fd, &err);
     assert_non_null(wrong);
-    assert_int_equal(recv(sw_ssh_stream_fd(wrong), back, 5, MSG_WAITALL), 0);
+    assert_int_equal(recv(wrong_fd, back, 5, MSG_WAITALL), 0);
     assert_int_equal(sw_ssh_stream_why(wrong, &err), -1);
     assert_non_null(strstr(err.message, "no such daemon"));
     assert_non_null(strstr(err.message, "exit code 4"));
+    close(fd);
+    close(wrong_fd);
     finish(ssh);
 }
 

@@ -21,7 +21,7 @@ static void add(json_t *rows, const char *check, const char *message, const stru
         SW_STR_OPT("fix", why && why->hint[0] ? why->hint : NULL)));
 }
 
-static bool is_told(const json_t *rows, const char *message)
+static bool is_reported(const json_t *rows, const char *message)
 {
     const json_t *each;
     size_t i;
@@ -40,7 +40,7 @@ static void add_verdict(json_t *rows, const struct api_plan *made)
     bool good = !made->platform->preflight ||
                 made->platform->preflight(made->conn, made->plan, &why) == 0;
 
-    if (good || !is_told(rows, why.message))
+    if (good || !is_reported(rows, why.message))
         add(rows, "job", good ? "the platform takes it" : NULL, good ? NULL : &why);
 }
 

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <sys/stat.h>
 
@@ -332,6 +333,21 @@ struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command
         return NULL;
     ssh->counters.processes++;
     return sw_take(stream);
+}
+
+struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command, int *fd,
+                                         struct sw_error *err)
+{
+    struct sw_ssh_stream *stream;
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return sw_null(sw_fail_errno(err, SW_E_IO, "cannot make a socket"));
+    stream = sw_ssh_stream_join(ssh, command, pair[1], err);
+    if (!stream)
+        close(pair[0]);
+    *fd = stream ? pair[0] : -1;
+    return stream;
 }
 
 bool sw_ssh_stream_over(const struct sw_ssh_stream *stream)

@@ -115,6 +115,9 @@ int sw_ssh_run(struct sw_ssh *ssh, const struct sw_ssh_call *call, struct sw_ssh
 struct sw_ssh_stream;
 struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
                                          struct sw_error *err);
+/* The same with a new socket, whose other end is *fd; the caller closes it. */
+struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command, int *fd,
+                                         struct sw_error *err);
 bool sw_ssh_stream_over(const struct sw_ssh_stream *stream);   /* the command ended; never waits */
 /* Why it ended, in our words, with what the command said on standard error: SW_E_UNREACHABLE, or
  * SW_E_REFUSED when there is no such program. Always -1. */

@@ -61,7 +61,7 @@ static void expect_code(struct trial *here, const char *job, int code)
 
 /* A last burst of short lines: the runner's own words are behind all of that, and a pipe may still be full
  * when it ends. A few at a time, as many as a small engine takes. */
-static void an_exit_code_is_told_as_it_was_after_much_output(void **state)
+static void an_exit_code_is_reported_as_it_was_after_much_output(void **state)
 {
     enum { AT_ONCE = 8 };
     struct trial *here = *state;
@@ -267,7 +267,7 @@ static void events_tell_the_story_in_order(void **state)
     }
 }
 
-static void a_job_nobody_knows_is_not_found(void **state)
+static void an_unknown_job_is_not_found(void **state)
 {
     struct trial *here = *state;
     struct sw_error err = { 0 };
@@ -300,7 +300,7 @@ static void planning_sends_nothing(void **state)
 const struct contract_case cases_end[] = {
     CLAIM(a_job_that_succeeds_is_complete_with_code_0, 0),
     CLAIM(a_job_that_exits_3_ends_in_error_and_says_3, 0),
-    CLAIM(an_exit_code_is_told_as_it_was_after_much_output, COMMANDS),
+    CLAIM(an_exit_code_is_reported_as_it_was_after_much_output, COMMANDS),
     CLAIM(a_job_killed_by_a_signal_says_which, 0),
     CLAIM(a_job_that_runs_out_of_memory_says_so, MEMORY_LIMIT),
     CLAIM(a_command_that_does_not_exist_gives_127, COMMANDS),
@@ -313,7 +313,7 @@ const struct contract_case cases_end[] = {
     CLAIM(a_list_shows_every_job_newest_first, 0),
     CLAIM(a_failure_is_explained, 0),
     CLAIM(events_tell_the_story_in_order, 0),
-    CLAIM(a_job_nobody_knows_is_not_found, 0),
+    CLAIM(an_unknown_job_is_not_found, 0),
     CLAIM(planning_sends_nothing, 0),
     { 0 }
 };

@@ -36,7 +36,7 @@ static void a_platform_that_does_not_answer_changes_no_job(void **state)
     assert_string_equal(text_of(seen, "status"), "Running");
 }
 
-static void a_job_that_ended_while_nobody_could_look_is_seen_later(void **state)
+static void a_job_that_ended_while_no_client_could_look_is_seen_later(void **state)
 {
     struct trial *here = *state;
     const char *job = launch(here, EXITS, 3);
@@ -59,7 +59,7 @@ static void waiting_for_a_platform_that_does_not_answer_has_a_deadline(void **st
     no_more_faults(state);
 }
 
-static void a_submit_that_reaches_nobody_says_so_and_can_be_repeated(void **state)
+static void a_submit_that_reaches_no_platform_says_so_and_can_be_repeated(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = request(here, EXITS, 0);
@@ -143,7 +143,7 @@ static void following_goes_on_at_its_byte_after_a_cut(void **state)
     no_more_faults(state);
 }
 
-static void a_cancel_that_reaches_nobody_is_not_reported_as_done(void **state)
+static void a_cancel_that_reaches_no_platform_is_not_reported_as_done(void **state)
 {
     struct trial *here = *state;
     struct sw_error err = { 0 };
@@ -189,14 +189,14 @@ static void the_jobs_of_one_platform_cost_one_question(void **state)
 
 const struct contract_case cases_faults[] = {
     CLAIM(a_platform_that_does_not_answer_changes_no_job, FAULTS),
-    CLAIM(a_job_that_ended_while_nobody_could_look_is_seen_later, FAULTS),
+    CLAIM(a_job_that_ended_while_no_client_could_look_is_seen_later, FAULTS),
     CLAIM(waiting_for_a_platform_that_does_not_answer_has_a_deadline, FAULTS),
-    CLAIM(a_submit_that_reaches_nobody_says_so_and_can_be_repeated, FAULTS),
+    CLAIM(a_submit_that_reaches_no_platform_says_so_and_can_be_repeated, FAULTS),
     CLAIM(a_job_whose_answer_was_lost_is_found_and_not_doubled, FAULTS),
     CLAIM(a_list_without_the_job_does_not_lose_it, FAULTS),
     CLAIM(a_lost_answer_and_a_list_without_the_job_do_not_lose_it, FAULTS),
     CLAIM(following_goes_on_at_its_byte_after_a_cut, FAULTS),
-    CLAIM(a_cancel_that_reaches_nobody_is_not_reported_as_done, FAULTS),
+    CLAIM(a_cancel_that_reaches_no_platform_is_not_reported_as_done, FAULTS),
     CLAIM(a_slow_platform_is_waited_for, FAULTS),
     CLAIM(the_jobs_of_one_platform_cost_one_question, FAULTS),
     { 0 }

@@ -75,7 +75,7 @@ static int stop_at_once(void *context, int replica, int64_t at_ms, const char *b
     return 1;
 }
 
-static void whoever_follows_may_stop(void **state)
+static void a_reader_may_stop_following(void **state)
 {
     struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .follow = true };
@@ -262,7 +262,7 @@ const struct contract_case cases_logs[] = {
     CLAIM(following_gives_every_line_once_and_ends_with_the_job, 0),
     CLAIM(following_a_job_that_is_over_gives_its_log_and_ends, 0),
     CLAIM(following_a_silent_job_waits_for_its_end, 0),
-    CLAIM(whoever_follows_may_stop, 0),
+    CLAIM(a_reader_may_stop_following, 0),
     CLAIM(a_last_line_without_an_end_is_not_lost, COMMANDS),
     CLAIM(bytes_that_are_no_text_arrive_unchanged, COMMANDS),
     CLAIM(standard_error_is_part_of_the_log, COMMANDS),

@@ -48,7 +48,7 @@ static void another_job_under_the_same_id_is_a_conflict_that_names_the_key(void 
 }
 
 /* docs/use/job-file.md, "Checkpoints": the variable, on every platform alike. */
-static void the_next_attempt_is_told_its_checkpoint(void **state)
+static void the_next_attempt_learns_its_checkpoint(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = request_shell(here,
@@ -70,6 +70,6 @@ static void the_next_attempt_is_told_its_checkpoint(void **state)
 const struct contract_case cases_truth[] = {
     CLAIM(the_same_job_under_its_id_is_there_already, 0),
     CLAIM(another_job_under_the_same_id_is_a_conflict_that_names_the_key, 0),
-    CLAIM(the_next_attempt_is_told_its_checkpoint, COMMANDS),
+    CLAIM(the_next_attempt_learns_its_checkpoint, COMMANDS),
     { 0 }
 };

@@ -44,7 +44,7 @@ static void the_exception_that_ended_a_program_is_the_headline(void **state)
     expect_headline(here, job, "KeyError: 'labels'; rank 0, exit code 1", "user");
 }
 
-static void a_command_that_does_not_exist_is_told_once(void **state)
+static void a_command_that_does_not_exist_is_reported_once(void **state)
 {
     struct trial *here = *state;
     const char *job = launch_shell(here, "nosuchcommand-here");
@@ -106,7 +106,7 @@ static void the_progress_of_a_job_that_ended_is_that_of_its_end(void **state)
 
 const struct contract_case cases_why[] = {
     CLAIM(the_exception_that_ended_a_program_is_the_headline, COMMANDS),
-    CLAIM(a_command_that_does_not_exist_is_told_once, COMMANDS),
+    CLAIM(a_command_that_does_not_exist_is_reported_once, COMMANDS),
     CLAIM(a_job_that_wrote_nothing_is_said_to_have_written_nothing, COMMANDS),
     CLAIM(a_good_end_and_a_cancel_are_said_plainly, 0),
     CLAIM(the_progress_of_a_job_that_ended_is_that_of_its_end, COMMANDS),

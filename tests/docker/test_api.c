@@ -285,7 +285,7 @@ static void a_silent_engine_is_unreachable_or_an_answer(void **state)
 }
 
 /* In a child, which must not come back with what it lost. */
-static void a_user_who_may_not_is_told_of_the_group(void **state)
+static void a_user_who_may_not_learns_of_the_group(void **state)
 {
     int status = -1;
     pid_t child = fork();
@@ -352,7 +352,7 @@ int main(void)
         cmocka_unit_test(events_and_calls_share_a_client),
         cmocka_unit_test(a_dead_engine_is_unreachable_and_a_started_one_answers_again),
         cmocka_unit_test(a_silent_engine_is_unreachable_or_an_answer),
-        cmocka_unit_test(a_user_who_may_not_is_told_of_the_group),
+        cmocka_unit_test(a_user_who_may_not_learns_of_the_group),
         cmocka_unit_test(the_usual_socket_is_found),
         cmocka_unit_test(without_a_socket_the_hint_says_what_to_do),
     };

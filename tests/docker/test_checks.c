@@ -71,7 +71,7 @@ static void a_fit_engine_is_called_fit_from_here_and_from_afar(void **state)
     }
 }
 
-static void what_is_missing_is_told_with_its_fix(void **state)
+static void what_is_missing_is_reported_with_its_fix(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_at(NULL);
     sw_autofree char *image = sw_format("%s/private/busybox:one", getenv("SLIPWAY_TEST_REGISTRY"));
@@ -144,7 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fit_engine_is_called_fit_from_here_and_from_afar),
-        cmocka_unit_test(what_is_missing_is_told_with_its_fix),
+        cmocka_unit_test(what_is_missing_is_reported_with_its_fix),
         cmocka_unit_test(an_image_that_could_be_pulled_is_not_pulled),
         cmocka_unit_test(an_engine_that_is_not_there_is_one_answer),
         cmocka_unit_test(checking_leaves_nothing_on_the_engine),

@@ -13,7 +13,7 @@
 
 #include "platform/docker/docker_job.h"
 
-static void a_full_disk_is_told_and_the_engine_goes_on(void **state)
+static void a_full_disk_is_reported_and_the_engine_goes_on(void **state)
 {
     sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     sw_auto(docker_api) struct docker_api *api = NULL;
@@ -38,7 +38,7 @@ static void a_full_disk_is_told_and_the_engine_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_disk_is_told_and_the_engine_goes_on),
+        cmocka_unit_test(a_full_disk_is_reported_and_the_engine_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,7 @@ static void a_wrong_password_is_named_by_where_it_came_from(void **state)
            "DOCKER_USERNAME and DOCKER_PASSWORD was used (as 'reader')");
 }
 
-static void without_a_credential_the_way_to_one_is_told(void **state)
+static void without_a_credential_the_way_to_one_is_reported(void **state)
 {
     (void)state;
     refuse(small, DOCKER_PULL_MISSING, SW_E_CREDENTIAL, "no basic auth credentials",
@@ -227,7 +227,7 @@ static void an_id_is_found_and_never_pulled(void **state)
     pull(sw_json_str(image, "Id"), DOCKER_PULL_ALWAYS, sw_json_str(image, "Id"));
 }
 
-static void a_registry_nobody_can_reach_is_not_the_engines_fault(void **state)
+static void an_unreachable_registry_is_not_the_engines_fault(void **state)
 {
     (void)state;
     refuse("nowhere.test/a:1", DOCKER_PULL_MISSING, SW_E_REFUSED, "lookup nowhere.test",
@@ -250,7 +250,7 @@ static int hear(void *context, const char *what, const struct sw_copy_progress *
     return heard->stop && progress->files_total > 0;
 }
 
-static void progress_is_told_layer_by_layer(void **state)
+static void progress_is_reported_layer_by_layer(void **state)
 {
     struct heard heard = { 0 };
     struct docker_pull wanted = { .image = large, .progress = hear, .progress_context = &heard };
@@ -301,15 +301,15 @@ int main(void)
         ALONE(the_docker_configuration_opens),
         ALONE(a_credential_helper_opens),
         ALONE(a_wrong_password_is_named_by_where_it_came_from),
-        ALONE(without_a_credential_the_way_to_one_is_told),
+        ALONE(without_a_credential_the_way_to_one_is_reported),
         ALONE(a_helper_that_fails_is_the_reason),
         ALONE(a_tag_that_is_not_there_is_not_found),
         ALONE(a_digest_is_pulled_as_one_also_beside_a_tag),
         ALONE(never_means_never),
         ALONE(what_is_there_is_not_asked_for_unless_always),
         ALONE(an_id_is_found_and_never_pulled),
-        ALONE(a_registry_nobody_can_reach_is_not_the_engines_fault),
-        ALONE(progress_is_told_layer_by_layer),
+        ALONE(an_unreachable_registry_is_not_the_engines_fault),
+        ALONE(progress_is_reported_layer_by_layer),
         ALONE(a_pull_can_be_stopped),
         ALONE(whether_it_could_be_pulled_is_known_without_pulling),
     };

@@ -169,7 +169,7 @@ static void a_socket_that_is_not_there_is_what_docker_over_there_says(void **sta
                    "docker version");
 }
 
-static void a_host_nobody_knows_is_refused_before_anything_is_sent(void **state)
+static void an_unknown_host_is_refused_before_anything_is_sent(void **state)
 {
     (void)state;
     expect_failure("ssh://stranger.test", SW_E_REFUSED, "stranger.test", "");
@@ -275,7 +275,7 @@ static void plain_http_to_a_tls_engine_names_the_variables(void **state)
     expect_failure("tcp://engine.test:2376", SW_E_REFUSED, "HTTPS", "DOCKER_TLS_VERIFY");
 }
 
-static void a_port_nobody_listens_on_is_unreachable(void **state)
+static void a_port_without_listener_is_unreachable(void **state)
 {
     (void)state;
     expect_failure("tcp://engine.test:9", SW_E_UNREACHABLE, "engine.test:9", "DOCKER_HOST said so");
@@ -297,7 +297,7 @@ int main(void)
         ALONE(streams_and_calls_share_one_login),
         ALONE(a_large_archive_goes_through_ssh),
         ALONE(a_socket_that_is_not_there_is_what_docker_over_there_says),
-        ALONE(a_host_nobody_knows_is_refused_before_anything_is_sent),
+        ALONE(an_unknown_host_is_refused_before_anything_is_sent),
         ALONE(a_host_that_does_not_answer_is_unreachable),
         ALONE(a_cut_connection_is_unreachable_and_the_next_call_logs_in_again),
         ALONE(a_dead_engine_behind_ssh_is_unreachable),
@@ -305,7 +305,7 @@ int main(void)
         ALONE(an_engine_we_do_not_trust_gets_nothing),
         ALONE(an_engine_that_does_not_trust_us_says_so),
         ALONE(plain_http_to_a_tls_engine_names_the_variables),
-        ALONE(a_port_nobody_listens_on_is_unreachable),
+        ALONE(a_port_without_listener_is_unreachable),
         ALONE(something_else_than_an_engine_is_noticed),
     };
 

@@ -118,7 +118,7 @@ static int stop_when_full(void *context, int replica, int64_t at_ms, const char 
     return (*(int64_t *)context += (int64_t)length) > (64 << 20);
 }
 
-static void a_chatty_job_takes_no_memory_and_freezes_nobody(void **state)
+static void a_chatty_job_takes_no_memory_and_freezes_no_reader(void **state)
 {
     struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1 };
@@ -150,7 +150,7 @@ struct scene scenes_logs[] = {
     SCENE("skypilot#2329 #2766",
           the_log_of_a_job_that_was_killed_is_whole_and_stays, local),
     SCENE("NeMo-Run#58", following_reads_each_byte_once, local),
-    SCENE("dstack#2789", a_chatty_job_takes_no_memory_and_freezes_nobody,
+    SCENE("dstack#2789", a_chatty_job_takes_no_memory_and_freezes_no_reader,
           rehearsal),
     { 0 }
 };

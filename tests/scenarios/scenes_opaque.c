@@ -26,7 +26,7 @@ static void why_answers_in_one_line_for_a_job_that_waits(void **state)
     free(out);
 }
 
-static void a_job_nobody_has_seen_yet_says_so(void **state)
+static void a_job_not_seen_yet_says_so(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = script(here, "running", NULL);
@@ -140,7 +140,7 @@ struct scene scenes_opaque[] = {
     NEEDS("skypilot#7925 #2345", "the event that holds a pod up is named", "Kubernetes"),
     SCENE("kueue#2833 #3158 volcano#4311",
           why_answers_in_one_line_for_a_job_that_waits, local),
-    SCENE("kubeflow/trainer#2351", a_job_nobody_has_seen_yet_says_so, rehearsal),
+    SCENE("kubeflow/trainer#2351", a_job_not_seen_yet_says_so, rehearsal),
     SCENE("flyte#4704 metaflow#1249 marin#4339",
           out_of_memory_is_the_programs_and_not_tried_again, rehearsal),
     SCENE("skypilot#3116 #1410 #7117",

@@ -179,12 +179,12 @@ static int begin_rehearsal(void **state)
     return stage_begin(&fixture_rehearsal, state);
 }
 
-static void every_end_on_local_is_told_as_the_table_says(void **state)
+static void every_end_on_local_is_reported_as_the_table_says(void **state)
 {
     prove_table(*state);
 }
 
-static void every_end_on_rehearsal_is_told_as_the_table_says(void **state)
+static void every_end_on_rehearsal_is_reported_as_the_table_says(void **state)
 {
     prove_table(*state);
 }
@@ -192,9 +192,9 @@ static void every_end_on_rehearsal_is_told_as_the_table_says(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_end_on_local_is_told_as_the_table_says,
+        cmocka_unit_test_setup_teardown(every_end_on_local_is_reported_as_the_table_says,
                                         begin_local, stage_end),
-        cmocka_unit_test_setup_teardown(every_end_on_rehearsal_is_told_as_the_table_says,
+        cmocka_unit_test_setup_teardown(every_end_on_rehearsal_is_reported_as_the_table_says,
                                         begin_rehearsal, stage_end),
     };
 

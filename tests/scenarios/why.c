@@ -82,7 +82,7 @@ static void a_file_that_is_missing_is_named(void **state)
                 &(struct expected){ "user", "ERR_PROGRAM", "file", "/no/such/config.yaml" });
 }
 
-static void permission_denied_is_told(void **state)
+static void permission_denied_is_reported(void **state)
 {
     struct trial *here = *state;
     sw_autofree char *script = path_in(here, "train.sh");
@@ -92,7 +92,7 @@ static void permission_denied_is_told(void **state)
                 &(struct expected){ "user", "ERR_PROGRAM", "owner and mode", "ermission denied" });
 }
 
-static void a_command_that_does_not_exist_is_told(void **state)
+static void a_command_that_does_not_exist_is_reported(void **state)
 {
     struct trial *here = *state;
 
@@ -101,7 +101,7 @@ static void a_command_that_does_not_exist_is_told(void **state)
                                     "no-such-command-of-ours" });
 }
 
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     struct trial *here = *state;
     sw_autofree char *disk = path_in(here, "disk");
@@ -125,7 +125,7 @@ static int end_without_the_disk(void **state)
     return stage_end(state);
 }
 
-static void a_program_that_crashes_is_told(void **state)
+static void a_program_that_crashes_is_reported(void **state)
 {
     struct trial *here = *state;
 
@@ -133,7 +133,7 @@ static void a_program_that_crashes_is_told(void **state)
                 &(struct expected){ "user", "ERR_PROGRAM", "segmentation", NULL });
 }
 
-static void a_job_that_needs_too_much_memory_is_told(void **state)
+static void a_job_that_needs_too_much_memory_is_reported(void **state)
 {
     struct trial *here = *state;
 
@@ -142,7 +142,7 @@ static void a_job_that_needs_too_much_memory_is_told(void **state)
 }
 
 /* tests/sim's NVML: the first GPU has 1 MiB in use, always. */
-static void the_most_gpu_memory_is_told_by_why_and_status(void **state)
+static void the_most_gpu_memory_is_reported_by_why_and_status(void **state)
 {
     struct trial *here = *state;
     sw_autofree char *seen = path_in(here, "seen");
@@ -179,7 +179,7 @@ static void the_most_gpu_memory_is_told_by_why_and_status(void **state)
     }
 }
 
-static void a_job_past_its_time_is_told(void **state)
+static void a_job_past_its_time_is_reported(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = request(here, SLEEPS, 60000);
@@ -189,7 +189,7 @@ static void a_job_past_its_time_is_told(void **state)
                 &(struct expected){ "time", "ERR_PROGRAM", "time:", NULL });
 }
 
-static void what_nobody_explains_is_unknown_and_says_so(void **state)
+static void what_no_rule_explains_is_unknown_and_says_so(void **state)
 {
     struct trial *here = *state;
 
@@ -224,14 +224,14 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         CLAIM(a_module_that_is_missing_is_named),
         CLAIM(a_file_that_is_missing_is_named),
-        CLAIM(permission_denied_is_told),
-        CLAIM(a_command_that_does_not_exist_is_told),
-        cmocka_unit_test_setup_teardown(a_full_disk_is_told, begin, end_without_the_disk),
-        CLAIM(a_program_that_crashes_is_told),
-        CLAIM(a_job_that_needs_too_much_memory_is_told),
-        CLAIM(the_most_gpu_memory_is_told_by_why_and_status),
-        CLAIM(a_job_past_its_time_is_told),
-        CLAIM(what_nobody_explains_is_unknown_and_says_so),
+        CLAIM(permission_denied_is_reported),
+        CLAIM(a_command_that_does_not_exist_is_reported),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_reported, begin, end_without_the_disk),
+        CLAIM(a_program_that_crashes_is_reported),
+        CLAIM(a_job_that_needs_too_much_memory_is_reported),
+        CLAIM(the_most_gpu_memory_is_reported_by_why_and_status),
+        CLAIM(a_job_past_its_time_is_reported),
+        CLAIM(what_no_rule_explains_is_unknown_and_says_so),
         CLAIM(a_user_of_the_words_of_nccl_is_not_taken_for_a_network_failure),
         CLAIM(a_job_that_succeeded_has_nothing_to_explain),
     };

@@ -208,7 +208,7 @@ def a_login_of_any_registry_is_brought_but_only_to_its_own(here):
     assert found == "", found
 
 
-def an_image_that_does_not_exist_is_told(here):
+def an_image_that_does_not_exist_is_reported(here):
     job = here.submit("true", image="nvcr.io/team/nosuch:1", retry={"max": 0}, slurm={"require_sqsh": True})
     here.wait(job)
     status = here.status(job)

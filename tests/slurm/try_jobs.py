@@ -397,7 +397,7 @@ def a_command_runs_beside_each_rank(here):
     here.call("cancel", job)
 
 
-def what_was_said_since_is_told(here):
+def what_was_said_since_is_reported(here):
     job = here.submit("echo early; while [ ! -e {results_dir}/go ]; do sleep 0.2; done; echo late; sleep 300")
     here.running_on(job)
     times = f"{BASE}/meta/{job}.1/times"

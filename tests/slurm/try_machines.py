@@ -63,7 +63,7 @@ def a_partition_with_both_gets_both_and_each_job_its_own(here):
     assert staged() == ["slipway-runner-aarch64", "slipway-runner-x86_64"], staged()
 
 
-def a_runner_that_nobody_has_is_said_before_anything_is_queued(here):
+def a_runner_that_no_client_has_is_said_before_anything_is_queued(here):
     emulated(here)
     os.remove(f"{here.env['SLIPWAY_RUNNERS']}/slipway-runner-aarch64")
     done = here.call("run", "-d", here.job_file("true", slurm={"partition": "grace"}), check=False)

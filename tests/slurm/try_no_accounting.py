@@ -17,7 +17,7 @@ def forgotten(client, job):
           client.as_user("squeue", "-h", "-t", "all", "-o", "%A").split(), "the controller to forget it", 60)
 
 
-def ends_are_known_when_nobody_else_remembers(here):
+def ends_are_known_when_no_client_else_remembers(here):
     jobs = {here.submit(command, retry={"max": 0}): (status, code, signal) for command, status, code, signal in (
         ("true", "Complete", 0, None), ("exit 3", "Error", 3, None), ("kill -9 $$", "Error", 137, 9))}
     for job in jobs:

@@ -105,7 +105,7 @@ def a_job_that_has_not_begun_its_command_is_canceled_at_once(here):
     assert here.status(job)["status"] == "Canceled" and not here.in_queue(job)
 
 
-def a_login_host_that_hangs_is_told_in_time(here):
+def a_login_host_that_hangs_is_reported_in_time(here):
     job = here.submit("sleep 300")
     here.running_on(job)
     for name in ("login1", "login2"):

@@ -55,32 +55,21 @@ static const char *last_words(struct slurm_incoming *incoming)
 }
 
 /* The archive, whole, down a stream and into the folder. */
-static int fetch(struct sw_connection *conn, const char *results, const char *to, struct sw_error *err)
+static int receive(struct sw_ssh_stream *stream, int fd, const char *results,
+                   struct sw_archive_place *place, struct sw_error *err)
 {
-    struct slurm_connection *slurm = slurm_of(conn);
-    sw_auto(sw_archive_place) struct sw_archive_place *place =
-        sw_archive_place_open(to, slurm->warn, slurm->warn_context, err);
-    sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = NULL;
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
-    struct slurm_incoming incoming = { .stream.read = read_stream };
+    struct slurm_incoming incoming = { .stream.read = read_stream, .fd = fd };
     struct sw_archive_visitor visitor;
     struct sw_error why = { 0 };
     const char *said;
 
-    if (!place)
-        return -1;
-    pthread_mutex_lock(&slurm->lock);
-    stream = sw_ssh_stream_open(slurm->ssh, "exec /bin/sh", err);
-    pthread_mutex_unlock(&slurm->lock);
-    if (!stream)
-        return -1;
     slurm_set(&script, "results", results);
     slurm_text_add(&script, SLURM_TEXT_INSPECT);
     sw_buf_add(&script, "send_results; exit\n");
-    incoming.fd = sw_ssh_stream_fd(stream);
-    if (send(incoming.fd, script.data, script.length, MSG_NOSIGNAL) != (ssize_t)script.length)
+    if (send(fd, script.data, script.length, MSG_NOSIGNAL) != (ssize_t)script.length)
         return sw_ssh_stream_why(stream, err);
-    shutdown(incoming.fd, SHUT_WR);
+    shutdown(fd, SHUT_WR);
     visitor = sw_archive_place_visitor(place);
     if (sw_archive_read_tar(&incoming.stream, &visitor, &why) < 0 && !incoming.ended)
         return sw_pass(err, &why);
@@ -91,6 +80,26 @@ static int fetch(struct sw_connection *conn, const char *results, const char *to
         return sw_fail(err, SW_E_IO, "the cluster could not send '%s': %.300s", results,
                        said + strcspn(said + strlen(PACKED), "\t") + strlen(PACKED));
     return 0;
+}
+
+static int fetch(struct sw_connection *conn, const char *results, const char *to, struct sw_error *err)
+{
+    struct slurm_connection *slurm = slurm_of(conn);
+    sw_auto(sw_archive_place) struct sw_archive_place *place =
+        sw_archive_place_open(to, slurm->warn, slurm->warn_context, err);
+    sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = NULL;
+    int fd = -1, result;
+
+    if (!place)
+        return -1;
+    pthread_mutex_lock(&slurm->lock);
+    stream = sw_ssh_stream_open(slurm->ssh, "exec /bin/sh", &fd, err);
+    pthread_mutex_unlock(&slurm->lock);
+    if (!stream)
+        return -1;
+    result = receive(stream, fd, results, place, err);
+    close(fd);
+    return result;
 }
 
 struct slurm_count {

@@ -175,7 +175,7 @@ static void a_mistake_in_the_job_is_one_everywhere(void **state)
     assert_null(strstr(sw_buf_text(&here->warnings), "skipped"));
 }
 
-static void of_the_last_the_reason_is_told(void **state)
+static void of_the_last_the_reason_is_reported(void **state)
 {
     struct fixture *here = *state;
     struct sw_error err = { 0 };
@@ -194,7 +194,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_submit_that_may_have_arrived_is_the_only_one, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(a_mistake_in_the_job_is_one_everywhere, open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(of_the_last_the_reason_is_told, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(of_the_last_the_reason_is_reported, open_fixture, close_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,7 +230,7 @@ static int hear(void *context, const char *document)
     return hearing->local_done_ms > 0 && hearing->slow_named;
 }
 
-static void a_slow_platform_delays_nobody_and_closing_does_not_wait_for_it(void **state)
+static void a_slow_platform_delays_no_caller_and_closing_does_not_wait_for_it(void **state)
 {
     struct post *here = *state;
     const struct sw_watch_options options = { .size = sizeof options, .every_ms = 100,
@@ -302,7 +302,7 @@ int main(void)
         POST_TEST(a_finished_job_can_be_tried_again_by_hand),
         POST_TEST(hooks_hear_each_change_once_from_many_watchers),
         POST_TEST(a_watcher_killed_at_random_loses_and_doubles_no_hook),
-        POST_TEST(a_slow_platform_delays_nobody_and_closing_does_not_wait_for_it),
+        POST_TEST(a_slow_platform_delays_no_caller_and_closing_does_not_wait_for_it),
         POST_TEST(progress_and_the_last_line_are_shown),
         POST_TEST(a_guard_stops_a_silent_job),
     };

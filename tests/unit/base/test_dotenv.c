@@ -90,7 +90,7 @@ static const struct { const char *text, *warning, *read; } bad[] = {
       ".env:3: expected NAME=value" OUT ".env: 2 more lines are left out\n", "B=2;" },
 };
 
-static void a_strange_line_is_left_out_and_its_place_is_told(void **state)
+static void a_strange_line_is_left_out_and_its_place_is_reported(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(bad); i++) {
@@ -186,7 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_read_as_they_are_written),
-        cmocka_unit_test(a_strange_line_is_left_out_and_its_place_is_told),
+        cmocka_unit_test(a_strange_line_is_left_out_and_its_place_is_reported),
         cmocka_unit_test(a_nul_is_refused),
         cmocka_unit_test(so_many_names_that_it_would_take_minutes_are_left_out),
         cmocka_unit_test(values_stay_out_of_the_process_and_behind_its_own),

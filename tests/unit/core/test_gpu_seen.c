@@ -163,7 +163,7 @@ static void a_line_is_read_as_far_as_it_can_be_trusted(void **state)
     }
 }
 
-static void a_lost_device_is_told_from_other_failures(void **state)
+static void a_lost_device_is_reported_from_other_failures(void **state)
 {
     struct sw_gpu_seen seen[1];
     bool lost;
@@ -233,7 +233,7 @@ int main(void)
         CLAIM(a_machine_without_a_driver_has_none),
         CLAIM(nvidia_smi_tells_memory_and_load),
         CLAIM(a_line_is_read_as_far_as_it_can_be_trusted),
-        CLAIM(a_lost_device_is_told_from_other_failures),
+        CLAIM(a_lost_device_is_reported_from_other_failures),
         CLAIM(without_nvidia_smi_there_is_no_answer_and_no_harm),
         CLAIM(an_nvidia_smi_that_hangs_is_given_up),
         CLAIM(a_meter_finds_its_devices_again_by_uuid),

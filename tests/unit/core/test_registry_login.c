@@ -159,7 +159,7 @@ static void a_helper_is_asked_with_the_registry_on_its_input(void **state)
            "the docker configuration");
 }
 
-static void trouble_with_a_helper_is_told_and_stops_nothing(void **state)
+static void trouble_with_a_helper_is_reported_and_stops_nothing(void **state)
 {
     static const char *const scripts[][2] = {
         { NULL, "cannot be started" },
@@ -236,7 +236,7 @@ int main(void)
         PLACED(entries_of_the_configuration_are_found_under_all_their_spellings),
         PLACED(an_identity_token_is_sent_as_one),
         PLACED(a_helper_is_asked_with_the_registry_on_its_input),
-        PLACED(trouble_with_a_helper_is_told_and_stops_nothing),
+        PLACED(trouble_with_a_helper_is_reported_and_stops_nothing),
         PLACED(a_helper_with_a_path_in_its_name_is_not_run),
         PLACED(base64_that_is_none_gives_nothing),
         PLACED(the_variables_alone_and_the_user_of_the_image),

@@ -9,7 +9,7 @@
 
 #include "core/run_end.h"
 
-static void ends_are_told_apart(void **state)
+static void ends_are_distinguished(void **state)
 {
     static const struct {
         struct sw_run_end end;
@@ -147,7 +147,7 @@ static void without_a_report_the_code_names_the_signal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_are_told_apart),
+        cmocka_unit_test(ends_are_distinguished),
         cmocka_unit_test(an_end_without_a_code_has_the_usual_one),
         cmocka_unit_test(an_unread_report_decides_nothing),
         cmocka_unit_test(a_report_is_taken_over),

@@ -117,7 +117,7 @@ static void a_fact_beats_the_log_and_a_reason_beats_the_fact(void **state)
     sw_evidence_done(&evidence);
 }
 
-static void nobody_is_sent_to_a_log_that_is_gone(void **state)
+static void no_client_is_sent_to_a_log_that_is_gone(void **state)
 {
     struct sw_evidence evidence = { .state = SW_ERROR, .exit_code = 3, .reason = "exit",
                                     .failed_replica = -1 };
@@ -205,7 +205,7 @@ int main(void)
         cmocka_unit_test(every_failure_has_a_class_a_cause_and_a_suggestion),
         cmocka_unit_test(a_fact_tells_the_cause_before_any_log_does),
         cmocka_unit_test(a_fact_beats_the_log_and_a_reason_beats_the_fact),
-        cmocka_unit_test(nobody_is_sent_to_a_log_that_is_gone),
+        cmocka_unit_test(no_client_is_sent_to_a_log_that_is_gone),
         cmocka_unit_test(an_error_of_the_runner_is_judged_by_its_code),
         cmocka_unit_test(a_job_that_did_not_fail_has_no_verdict),
     };

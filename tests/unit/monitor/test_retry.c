@@ -102,7 +102,7 @@ static void the_bad_node_is_avoided_when_asked(void **state)
     assert_false(decide(NULL, 3, 1, "ERR_INFRA", "node", 0).avoid_node);
 }
 
-static void the_reason_of_a_failure_is_told_to_its_end(void **state)
+static void the_reason_of_a_failure_is_reported_to_its_end(void **state)
 {
     struct sw_observation failed = { .job = { .attempt = 1 }, .state = SW_ERROR };
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"), SW_STR("cause", "node"));
@@ -138,7 +138,7 @@ int main(void)
         cmocka_unit_test(each_failure_is_retried_or_not_as_the_table_says),
         cmocka_unit_test(jitter_adds_a_quarter_at_most_and_never_passes_the_high_end),
         cmocka_unit_test(the_bad_node_is_avoided_when_asked),
-        cmocka_unit_test(the_reason_of_a_failure_is_told_to_its_end),
+        cmocka_unit_test(the_reason_of_a_failure_is_reported_to_its_end),
         cmocka_unit_test(outputs_that_did_not_arrive_are_no_reason_to_run_the_command),
     };
 

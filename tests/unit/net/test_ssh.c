@@ -642,7 +642,7 @@ static void a_key_that_others_may_read_is_refused_with_the_remedy(void **state)
     assert_int_equal(err.code, SW_E_CREDENTIAL);
 }
 
-static void a_server_that_wants_a_password_is_told_at_once(void **state)
+static void a_server_that_wants_a_password_is_reported_at_once(void **state)
 {
     (void)state;
     sshd_stop(&server);
@@ -652,7 +652,7 @@ static void a_server_that_wants_a_password_is_told_at_once(void **state)
     sshd_start(&server, NULL);
 }
 
-static void a_server_that_wants_a_second_factor_after_the_key_is_told_at_once(void **state)
+static void a_server_that_wants_a_second_factor_after_the_key_is_reported_at_once(void **state)
 {
     (void)state;
     sshd_stop(&server);
@@ -887,8 +887,8 @@ int main(void)
         cmocka_unit_test(a_call_that_takes_too_long_is_maybe),
         cmocka_unit_test(host_keys_are_always_checked),
         cmocka_unit_test(a_key_that_others_may_read_is_refused_with_the_remedy),
-        cmocka_unit_test(a_server_that_wants_a_password_is_told_at_once),
-        cmocka_unit_test(a_server_that_wants_a_second_factor_after_the_key_is_told_at_once),
+        cmocka_unit_test(a_server_that_wants_a_password_is_reported_at_once),
+        cmocka_unit_test(a_server_that_wants_a_second_factor_after_the_key_is_reported_at_once),
         cmocka_unit_test(a_key_that_the_server_does_not_know_is_a_credential_error),
         cmocka_unit_test(hosts_that_do_not_answer_are_unreachable),
         cmocka_unit_test(names_that_ssh_would_take_for_options_are_refused),

@@ -15,7 +15,7 @@
 static const struct sw_ssh_target login = { .host = "login1", .user = "ann", .port = 2222,
                                             .control_path = "/run/s/0123" };
 
-static void silence_and_refusal_are_told_apart(void **state)
+static void silence_and_refusal_are_distinguished(void **state)
 {
     static const struct { const char *said; enum sw_code code; const char *hint; } cases[] = {
         { "ssh: Could not resolve hostname login1: Name or service not known", SW_E_UNREACHABLE,
@@ -79,7 +79,7 @@ static void control_characters_of_a_server_are_not_repeated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silence_and_refusal_are_told_apart),
+        cmocka_unit_test(silence_and_refusal_are_distinguished),
         cmocka_unit_test(control_characters_of_a_server_are_not_repeated),
     };
 

@@ -97,7 +97,7 @@ static void a_job_that_writes_has_its_own_copy(void **state)
     assert_false(sw_file_exists(seen));
 }
 
-static void a_ref_that_is_not_there_is_told(void **state)
+static void a_ref_that_is_not_there_is_reported(void **state)
 {
     struct sw_error err = { 0 };
 
@@ -112,7 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ref_has_one_clone_with_its_files),
         cmocka_unit_test(a_job_that_writes_has_its_own_copy),
-        cmocka_unit_test(a_ref_that_is_not_there_is_told),
+        cmocka_unit_test(a_ref_that_is_not_there_is_reported),
     };
 
     return cmocka_run_group_tests(tests, make_repository, remove_all);

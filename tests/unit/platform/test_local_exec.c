@@ -78,7 +78,7 @@ static void it_has_what_the_job_has(void **state)
     assert_string_equal(text, wanted);
 }
 
-static void its_exit_status_is_told(void **state)
+static void its_exit_status_is_reported(void **state)
 {
     struct fixture *here = *state;
     const char *id = start_sleeper(here);
@@ -191,7 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLAIM(it_has_what_the_job_has),
-        CLAIM(its_exit_status_is_told),
+        CLAIM(its_exit_status_is_reported),
         CLAIM(a_job_that_does_not_run_refuses_clearly),
         CLAIM(it_ends_with_the_job_and_so_does_what_it_started),
         CLAIM(what_is_for_the_runner_alone_is_in_no_environment_or_descriptor),

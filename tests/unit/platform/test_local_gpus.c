@@ -88,7 +88,7 @@ static void a_job_without_gpus_sees_none(void **state)
     expect_log(here, id, 0, "[]\n");
 }
 
-static void a_job_that_does_not_mention_gpus_is_told_what_is_here(void **state)
+static void a_job_that_does_not_mention_gpus_is_reported_what_is_here(void **state)
 {
     sw_autofree char *own = NULL, *text = NULL;
 
@@ -279,7 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLAIM(a_job_without_gpus_sees_none),
-        CLAIM(a_job_that_does_not_mention_gpus_is_told_what_is_here),
+        CLAIM(a_job_that_does_not_mention_gpus_is_reported_what_is_here),
         CLAIM(a_job_sees_its_gpus_by_uuid),
         CLAIM(each_rank_has_gpus_of_its_own),
         CLAIM(jobs_wait_in_line_and_never_share),

@@ -374,7 +374,7 @@ static void nothing_is_written_through_a_link(void **state)
     assert_int_equal(err.code, SW_E_REFUSED);
 }
 
-static void damage_is_told(void **state)
+static void damage_is_reported(void **state)
 {
     struct place *here = *state;
     struct sw_error err = { 0 };
@@ -417,7 +417,7 @@ int main(void)
         CLAIM(links_are_judged_as_deep_as_they_end_up),
         CLAIM(links_to_a_level_that_stays_are_kept),
         CLAIM(nothing_is_written_through_a_link),
-        CLAIM(damage_is_told),
+        CLAIM(damage_is_reported),
         cmocka_unit_test(endings_tell_what_is_an_archive),
     };
 

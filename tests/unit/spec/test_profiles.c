@@ -126,7 +126,7 @@ static const struct { struct given given; const char *message; } mistakes[] = {
       "and a secret has no value here" },
 };
 
-static void mistakes_in_profiles_are_told_with_their_place(void **state)
+static void mistakes_in_profiles_are_reported_with_their_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(mistakes); i++)
@@ -266,7 +266,7 @@ int main(void)
         cmocka_unit_test(without_a_choice_the_section_of_the_platform_counts),
         cmocka_unit_test(shared_sections_become_variables_of_every_job),
         cmocka_unit_test(a_credential_in_a_profile_earns_a_warning),
-        cmocka_unit_test(mistakes_in_profiles_are_told_with_their_place),
+        cmocka_unit_test(mistakes_in_profiles_are_reported_with_their_place),
         cmocka_unit_test(a_mistake_in_another_section_does_not_stop_the_job),
         cmocka_unit_test(the_project_wins_over_the_home),
     };

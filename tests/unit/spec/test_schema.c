@@ -52,7 +52,7 @@ static void the_schema_is_json_that_reads_back(void **state)
     assert_true(json_equal(whole, again));
 }
 
-static void choices_bounds_defaults_and_platforms_are_told(void **state)
+static void choices_bounds_defaults_and_platforms_are_reported(void **state)
 {
     sw_auto(json) json_t *whole = schema();
     const json_t *nodes = property(whole, "nodes");
@@ -147,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_of_every_table_is_in_the_schema),
         cmocka_unit_test(the_schema_is_json_that_reads_back),
-        cmocka_unit_test(choices_bounds_defaults_and_platforms_are_told),
+        cmocka_unit_test(choices_bounds_defaults_and_platforms_are_reported),
         cmocka_unit_test(patterns_and_parsers_agree),
         cmocka_unit_test(the_manual_names_every_key),
     };

@@ -100,7 +100,7 @@ static const struct { const char *job, *message; } mistakes[] = {
       "job.yaml:2:9: slurm.qos: 'hih' is not one of normal, high (did you mean 'high'?)" },
 };
 
-static void each_mistake_is_told_with_its_place(void **state)
+static void each_mistake_is_reported_with_its_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(mistakes); i++) {
@@ -110,7 +110,7 @@ static void each_mistake_is_told_with_its_place(void **state)
     }
 }
 
-static void all_mistakes_are_told_at_once_and_in_order(void **state)
+static void all_mistakes_are_reported_at_once_and_in_order(void **state)
 {
     const char *message = must_fail(&(struct given){
         .job = "gpu: 1\nnodes: 0\nenv: {A: [1]}\nslurm: {qos: x}\n" });
@@ -123,7 +123,7 @@ static void all_mistakes_are_told_at_once_and_in_order(void **state)
         "job.yaml:4:9: slurm.qos: 'x' is not one of normal, high");
 }
 
-static void flags_file_profile_and_environment_are_told_together(void **state)
+static void flags_file_profile_and_environment_are_reported_together(void **state)
 {
     const char *message = must_fail(&(struct given){
         .job = "platform: slurm\nnodes: 0\n",
@@ -215,9 +215,9 @@ static void a_bare_number_is_seconds_wherever_a_duration_is_and_no_value_is_none
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake_is_told_with_its_place),
-        cmocka_unit_test(all_mistakes_are_told_at_once_and_in_order),
-        cmocka_unit_test(flags_file_profile_and_environment_are_told_together),
+        cmocka_unit_test(each_mistake_is_reported_with_its_place),
+        cmocka_unit_test(all_mistakes_are_reported_at_once_and_in_order),
+        cmocka_unit_test(flags_file_profile_and_environment_are_reported_together),
         cmocka_unit_test(a_hundred_mistakes_are_counted_not_listed),
         cmocka_unit_test(an_error_points_to_the_schema),
         cmocka_unit_test(odd_words_are_shown_harmlessly),

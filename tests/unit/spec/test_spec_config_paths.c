@@ -99,7 +99,7 @@ static const struct {
     { "command: x\nflags: [a=b]\n", "job.yaml:2:9: flags: 'a=b' is not the name of an option" },
 };
 
-static void a_slip_of_the_pen_is_told_with_its_place(void **state)
+static void a_slip_of_the_pen_is_reported_with_its_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(wrong); i++) {
@@ -116,7 +116,7 @@ int main(void)
         cmocka_unit_test(places_and_their_short_forms_are_taken),
         cmocka_unit_test(names_of_args_are_places_too),
         cmocka_unit_test(an_input_may_follow_another_inputs_annotation),
-        cmocka_unit_test(a_slip_of_the_pen_is_told_with_its_place),
+        cmocka_unit_test(a_slip_of_the_pen_is_reported_with_its_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -433,7 +433,7 @@ static void a_file_above_50_gb_is_refused_in_clear_words(void **state)
 
 /* ---- refusals ---------------------------------------------------------------------------------- */
 
-static void refusals_are_told_in_clear_words(void **state)
+static void refusals_are_reported_in_clear_words(void **state)
 {
     static const struct {
         const char *settings; int status; const char *headers; enum sw_code code; const char *says;
@@ -551,7 +551,7 @@ int main(void)
         cmocka_unit_test(another_commit_or_version_is_a_change),
         cmocka_unit_test(a_file_asked_for_first_pins_the_commit),
         cmocka_unit_test(a_file_above_50_gb_is_refused_in_clear_words),
-        cmocka_unit_test(refusals_are_told_in_clear_words),
+        cmocka_unit_test(refusals_are_reported_in_clear_words),
         cmocka_unit_test(a_rate_limit_tells_when_to_come_back),
         cmocka_unit_test(answers_that_make_no_sense_are_refused),
         cmocka_unit_test(offline_and_bad_tokens_fail_at_once),

@@ -208,7 +208,7 @@ static void a_key_of_another_org_still_reads_what_is_public(void **state)
     assert_int_equal(talk_hear(&talk, 200, "", COMPLETE), SW_STEP_DONE);
 }
 
-static void closed_doors_are_told_in_clear_words(void **state)
+static void closed_doors_are_reported_in_clear_words(void **state)
 {
     static const struct {
         const char *settings; int status; enum sw_code code; const char *says;
@@ -271,7 +271,7 @@ static void a_version_that_is_not_complete_is_not_used(void **state)
     assert_says(talk, "UPLOAD_PENDING");
 }
 
-static void terms_that_nobody_accepted_are_told_with_the_place_to_do_it(void **state)
+static void terms_that_no_client_accepted_are_reported_with_the_place_to_do_it(void **state)
 {
     sw_auto(talk) struct talk talk = { 0 };
 
@@ -330,7 +330,7 @@ static void a_page_that_comes_again_ends_the_listing(void **state)
     assert_says(talk, "does not end");
 }
 
-static void a_folder_is_told_once(void **state)
+static void a_folder_is_reported_once(void **state)
 {
     sw_auto(talk) struct talk talk = { 0 };
 
@@ -439,13 +439,13 @@ int main(void)
         cmocka_unit_test(without_a_key_the_guest_routes_are_used),
         cmocka_unit_test(what_is_no_model_may_be_a_resource),
         cmocka_unit_test(a_key_of_another_org_still_reads_what_is_public),
-        cmocka_unit_test(closed_doors_are_told_in_clear_words),
+        cmocka_unit_test(closed_doors_are_reported_in_clear_words),
         cmocka_unit_test(latest_is_asked_once),
         cmocka_unit_test(a_version_that_is_not_complete_is_not_used),
-        cmocka_unit_test(terms_that_nobody_accepted_are_told_with_the_place_to_do_it),
+        cmocka_unit_test(terms_that_no_client_accepted_are_reported_with_the_place_to_do_it),
         cmocka_unit_test(files_are_listed_page_by_page_with_digests),
         cmocka_unit_test(a_page_that_comes_again_ends_the_listing),
-        cmocka_unit_test(a_folder_is_told_once),
+        cmocka_unit_test(a_folder_is_reported_once),
         cmocka_unit_test(a_file_is_found_on_any_page),
         cmocka_unit_test(links_are_shared_and_asked_again_when_they_expire),
         cmocka_unit_test(a_link_to_another_file_or_to_none_is_refused),

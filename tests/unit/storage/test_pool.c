@@ -126,7 +126,7 @@ static void *open_gate(void *gate)
     return NULL;
 }
 
-static void the_end_waits_for_what_is_at_work_and_answers_nobody(void **state)
+static void the_end_waits_for_what_is_at_work_and_answers_no_client(void **state)
 {
     struct pool *pool = pool_new();
     int gate = 0;
@@ -149,7 +149,7 @@ int main(void)
         cmocka_unit_test(every_job_is_worked_once_and_answered_in_the_loop),
         cmocka_unit_test(a_finished_job_wakes_the_loop),
         cmocka_unit_test(another_thread_wakes_the_loop_also_before_it_waits),
-        cmocka_unit_test(the_end_waits_for_what_is_at_work_and_answers_nobody),
+        cmocka_unit_test(the_end_waits_for_what_is_at_work_and_answers_no_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

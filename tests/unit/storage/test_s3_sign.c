@@ -127,7 +127,7 @@ static void a_kept_key_serves_its_own_day_and_region_only(void **state)
     }
 }
 
-static void a_time_is_told_in_digits(void **state)
+static void a_time_is_reported_in_digits(void **state)
 {
     char text[17];
 
@@ -145,7 +145,7 @@ int main(void)
         cmocka_unit_test(a_query_is_sorted_and_encoded),
         cmocka_unit_test(the_secret_is_nowhere_in_the_result),
         cmocka_unit_test(a_kept_key_serves_its_own_day_and_region_only),
-        cmocka_unit_test(a_time_is_told_in_digits),
+        cmocka_unit_test(a_time_is_reported_in_digits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

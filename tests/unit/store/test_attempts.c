@@ -97,7 +97,7 @@ static void a_job_being_canceled_is_not_tried_again_until_it_is_over(void **stat
     assert_int_equal(number(here, "SELECT count(*) FROM attempts WHERE reason = 'retried'"), 0);
 }
 
-static void attempts_that_nobody_saw_are_told_once(void **state)
+static void attempts_that_no_client_saw_are_reported_once(void **state)
 {
     struct store_fixture *here = *state;
     struct sw_observation seen = observation(ID, SW_RUNNING);
@@ -142,7 +142,7 @@ int main(void)
         STORE_TEST(a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job),
         STORE_TEST(only_one_caller_begins_the_next_attempt),
         STORE_TEST(a_job_being_canceled_is_not_tried_again_until_it_is_over),
-        STORE_TEST(attempts_that_nobody_saw_are_told_once),
+        STORE_TEST(attempts_that_no_client_saw_are_reported_once),
         STORE_TEST(attempts_of_no_job_are_not_found),
     };
 

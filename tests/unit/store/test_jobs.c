@@ -152,7 +152,7 @@ static void removing_a_job_leaves_nothing_of_it(void **state)
     assert_refused(sw_store_remove(here->store, ID, &here->err), SW_E_NOT_FOUND);
 }
 
-static void a_damaged_document_is_told_and_not_taken_for_none(void **state)
+static void a_damaged_document_is_reported_and_not_taken_for_none(void **state)
 {
     struct store_fixture *here = *state;
     struct sw_job job = { 0 };
@@ -225,7 +225,7 @@ int main(void)
         STORE_TEST(a_claim_is_won_by_the_first_and_only_from_the_owner_it_saw),
         STORE_TEST(a_row_without_owner_can_be_claimed),
         STORE_TEST(removing_a_job_leaves_nothing_of_it),
-        STORE_TEST(a_damaged_document_is_told_and_not_taken_for_none),
+        STORE_TEST(a_damaged_document_is_reported_and_not_taken_for_none),
         STORE_TEST(many_are_read_at_once_and_those_that_are_gone_are_left_out),
         STORE_TEST(details_that_changed_are_read_anew_and_others_are_shared),
     };

@@ -116,7 +116,7 @@ static void of_sixteen_watchers_one_retries(void **state)
 
 /* ---- progress and guards -------------------------------------------------------------------- */
 
-static void a_milestone_is_told_once_also_by_two_watchers(void **state)
+static void a_milestone_is_reported_once_also_by_two_watchers(void **state)
 {
     struct store_fixture *here = *state;
     sw_auto(json) json_t *far = sw_json_object(SW_INT("epoch", 20), SW_INT("epochs", 50),
@@ -159,7 +159,7 @@ int main(void)
         STORE_TEST(the_second_retry_of_one_attempt_does_nothing),
         STORE_TEST(a_job_that_was_canceled_or_is_over_is_not_retried),
         STORE_TEST(of_sixteen_watchers_one_retries),
-        STORE_TEST(a_milestone_is_told_once_also_by_two_watchers),
+        STORE_TEST(a_milestone_is_reported_once_also_by_two_watchers),
         STORE_TEST(a_guard_barks_once_for_each_silence),
     };
 

@@ -161,7 +161,7 @@ static void overwrite(const char *path, off_t at, const void *bytes, size_t leng
     assert_int_equal(pwrite(fd, bytes, length, at), (ssize_t)length);
 }
 
-static void a_file_with_a_broken_header_is_told_and_kept(void **state)
+static void a_file_with_a_broken_header_is_reported_and_kept(void **state)
 {
     struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
@@ -192,7 +192,7 @@ static int root_pages(struct store_fixture *here, int *roots, size_t room)
     return count;
 }
 
-static void a_file_with_broken_pages_is_told_and_kept(void **state)
+static void a_file_with_broken_pages_is_reported_and_kept(void **state)
 {
     struct store_fixture *here = *state;
     sw_autofree char *db = in_dir(here, "jobs.db");
@@ -390,7 +390,7 @@ static int in_a_read_only_folder(struct store_fixture *here)
     return CHILD_OK;
 }
 
-static void a_read_only_folder_is_told_and_can_be_read(void **state)
+static void a_read_only_folder_is_reported_and_can_be_read(void **state)
 {
     struct store_fixture *here = *state;
 
@@ -468,15 +468,15 @@ int main(void)
         STORE_TEST(another_users_folder_is_refused),
         STORE_TEST(a_link_in_place_of_the_file_is_refused),
         STORE_TEST(a_folder_reached_through_a_link_is_fine),
-        STORE_TEST(a_file_with_a_broken_header_is_told_and_kept),
-        STORE_TEST(a_file_with_broken_pages_is_told_and_kept),
+        STORE_TEST(a_file_with_a_broken_header_is_reported_and_kept),
+        STORE_TEST(a_file_with_broken_pages_is_reported_and_kept),
         STORE_TEST(a_foreign_database_is_left_alone),
         STORE_TEST(rest_of_a_torn_wal_is_dropped_and_the_rest_kept),
         STORE_TEST(an_empty_file_becomes_a_store),
         STORE_TEST(a_full_disk_loses_nothing),
         STORE_TEST(a_file_that_may_not_grow_loses_nothing),
         STORE_TEST(a_helper_that_comes_late_makes_no_new_store),
-        STORE_TEST(a_read_only_folder_is_told_and_can_be_read),
+        STORE_TEST(a_read_only_folder_is_reported_and_can_be_read),
         STORE_TEST(reading_only_makes_and_changes_nothing),
         STORE_TEST(a_lock_held_too_long_has_its_own_message),
         STORE_TEST(network_file_systems_get_a_plain_journal),

@@ -168,7 +168,7 @@ static void the_same_end_seen_again_fills_gaps_and_replaces_nothing(void **state
     assert_string_equal(job.err_class, "ERR_PROGRAM");
 }
 
-static void a_job_nobody_could_see_is_not_changed(void **state)
+static void a_job_no_client_could_see_is_not_changed(void **state)
 {
     struct store_fixture *here = *state;
     struct sw_observation seen = observation(ID, SW_ERROR);
@@ -363,7 +363,7 @@ int main(void)
         STORE_TEST(a_final_observation_leaves_the_whole_story),
         STORE_TEST(the_end_is_now_when_the_platform_does_not_say),
         STORE_TEST(the_same_end_seen_again_fills_gaps_and_replaces_nothing),
-        STORE_TEST(a_job_nobody_could_see_is_not_changed),
+        STORE_TEST(a_job_no_client_could_see_is_not_changed),
         STORE_TEST(an_observation_of_an_older_attempt_is_ignored),
         STORE_TEST(a_job_that_was_removed_meanwhile_is_no_error),
         STORE_TEST(where_it_runs_is_learnt_even_while_canceling),

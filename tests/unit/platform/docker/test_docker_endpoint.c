@@ -249,7 +249,7 @@ static void an_open_door_is_warned_about_unless_it_is_this_machine(void **state)
     }
 }
 
-static void a_socket_nobody_listens_on_gives_way_to_one_that_answers(void **state)
+static void a_socket_no_client_listens_on_gives_way_to_one_that_answers(void **state)
 {
     const struct place *place = *state;
     sw_autofree char *podman = sw_path_join(place->folder, "podman/podman.sock");
@@ -292,7 +292,7 @@ int main(void)
         PLACED(tls_takes_its_files_from_the_folder_that_is_named),
         PLACED(a_context_brings_its_own_certificates),
         PLACED(an_open_door_is_warned_about_unless_it_is_this_machine),
-        PLACED(a_socket_nobody_listens_on_gives_way_to_one_that_answers),
+        PLACED(a_socket_no_client_listens_on_gives_way_to_one_that_answers),
         PLACED(a_broken_configuration_is_an_error_that_names_the_file),
     };
 

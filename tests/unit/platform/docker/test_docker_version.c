@@ -102,7 +102,7 @@ static void the_lower_version_of_both_is_spoken(void **state)
     }
 }
 
-static void what_cannot_be_spoken_with_is_told(void **state)
+static void what_cannot_be_spoken_with_is_reported(void **state)
 {
     static const struct { const char *ping; enum sw_code code; const char *message, *hint; } cases[] = {
         { PING("Api-Version: 1.39\r\n"), SW_E_UNSUPPORTED, "speaks Docker API 1.39", "19.03" },
@@ -134,7 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_lower_version_of_both_is_spoken),
-        cmocka_unit_test(what_cannot_be_spoken_with_is_told),
+        cmocka_unit_test(what_cannot_be_spoken_with_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

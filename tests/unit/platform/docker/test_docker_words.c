@@ -28,7 +28,7 @@ static void every_word_for_a_state_has_one_of_ours(void **state)
 }
 
 /* What no platform but this one knows; the rest is tests/unit/core/test_run_end.c. */
-static void ends_are_told_apart(void **state)
+static void ends_are_distinguished(void **state)
 {
     static const struct {
         struct docker_ended story;
@@ -319,7 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_for_a_state_has_one_of_ours),
-        cmocka_unit_test(ends_are_told_apart),
+        cmocka_unit_test(ends_are_distinguished),
         cmocka_unit_test(one_that_never_began_is_absent),
         cmocka_unit_test(an_exit_code_is_read_from_a_list),
         cmocka_unit_test(times_of_the_engine_are_read),

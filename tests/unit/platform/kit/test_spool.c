@@ -186,7 +186,7 @@ static void fetch_times(const char *folder, const int64_t *times_s, int count, i
 
 /* Five messages are fetched; then the clock is set back by so many seconds, five are written, and it runs
  * on for a while before a client comes back. */
-static void a_clock_set_back_while_nobody_looked_loses_nothing(void **state)
+static void a_clock_set_back_while_no_client_looked_loses_nothing(void **state)
 {
     static const struct { int64_t back_s, later_s; uint64_t boot; } rows[] = {
         { 0, 5, 1 }, { 1, 5, 1 }, { 3, 5, 1 }, { 4, 5, 1 }, { 5, 5, 1 }, { 6, 5, 1 }, { 8, 5, 1 },
@@ -209,7 +209,7 @@ static void a_clock_set_back_while_nobody_looked_loses_nothing(void **state)
     }
 }
 
-static void a_clock_set_back_while_somebody_listens_is_seen_by_its_times(void **state)
+static void a_clock_set_back_while_another_client_listens_is_seen_by_its_times(void **state)
 {
     const int64_t times_s[] = { 1000, 1001, 1002, 996, 997, 998, 999 };
 
@@ -227,8 +227,8 @@ int main(void)
         CLAIM(a_damaged_note_or_a_lost_log_begins_anew),
         CLAIM(two_that_fetch_at_once_write_each_message_once),
         CLAIM(a_clock_that_was_set_back_means_to_read_it_all),
-        CLAIM(a_clock_set_back_while_nobody_looked_loses_nothing),
-        CLAIM(a_clock_set_back_while_somebody_listens_is_seen_by_its_times),
+        CLAIM(a_clock_set_back_while_no_client_looked_loses_nothing),
+        CLAIM(a_clock_set_back_while_another_client_listens_is_seen_by_its_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void a_script_that_makes_no_sense_is_refused(void **state)
     }
 }
 
-static void a_misspelled_step_is_told_its_nearest_spelling(void **state)
+static void a_misspelled_step_is_reported_its_nearest_spelling(void **state)
 {
     struct sw_error err = { 0 };
 
@@ -165,7 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_step_of_the_manual_is_understood),
         cmocka_unit_test(a_script_that_makes_no_sense_is_refused),
-        cmocka_unit_test(a_misspelled_step_is_told_its_nearest_spelling),
+        cmocka_unit_test(a_misspelled_step_is_reported_its_nearest_spelling),
         cmocka_unit_test(quotes_keep_commas_and_blanks_in_a_log_line),
         cmocka_unit_test(each_attempt_has_its_own_script_and_the_last_repeats),
         cmocka_unit_test(a_rank_beyond_the_nodes_is_refused),

@@ -330,7 +330,7 @@ static void what_is_no_squashfs_is_neither_kept_nor_believed(void **state)
     assert_string_equal(whole, "hsqs and more");
 }
 
-static void nobody_waits_longer_than_allowed(void **state)
+static void no_client_waits_longer_than_allowed(void **state)
 {
     struct stage *stage = *state;
     const struct slurm_cache brief = { .sqsh = SLURM_SQSH_REQUIRED,
@@ -468,7 +468,7 @@ int main(void)
         STAGED(a_failure_is_shared_by_those_who_waited_and_tried_anew_by_the_next),
         STAGED(a_failed_conversion_is_said_and_each_node_pulls),
         STAGED(what_is_no_squashfs_is_neither_kept_nor_believed),
-        STAGED(nobody_waits_longer_than_allowed),
+        STAGED(no_client_waits_longer_than_allowed),
         STAGED(an_owner_that_is_asked_to_stop_lets_go_at_once),
         STAGED(latest_is_reused_or_converted_again_as_asked),
         STAGED(latest_by_digest_is_converted_when_the_tag_moved),

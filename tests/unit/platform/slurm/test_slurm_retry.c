@@ -185,7 +185,7 @@ static void of_several_nodes_the_one_that_failed_is_avoided(void **state)
     }
 }
 
-static void nobody_knows_which_node_so_it_is_requeued(void **state)
+static void no_client_knows_which_node_so_it_is_requeued(void **state)
 {
     struct stage *stage = *state;
     sw_autofree char *text = script(NULL, NULL, GPU_LOST), *calls = NULL, *asked = NULL;
@@ -429,7 +429,7 @@ int main(void)
         STAGED(a_checkpoint_asks_for_more_time),
         STAGED(a_successor_avoids_the_node_and_carries_nothing_of_ours),
         STAGED(of_several_nodes_the_one_that_failed_is_avoided),
-        STAGED(nobody_knows_which_node_so_it_is_requeued),
+        STAGED(no_client_knows_which_node_so_it_is_requeued),
         STAGED(too_few_nodes_are_left_so_the_bad_one_is_taken),
         STAGED(there_is_one_successor_even_when_sbatch_dies_after_it_was_heard),
         STAGED(the_tenth_retry_is_the_last_and_waits_grow),

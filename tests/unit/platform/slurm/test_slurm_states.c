@@ -161,7 +161,7 @@ static bool look(const struct told *told, struct sw_observation *seen)
     return any;
 }
 
-static void a_truth_follows_from_what_is_told(void **state)
+static void a_truth_follows_from_what_is_reported(void **state)
 {
     static const struct {
         struct told told;
@@ -253,7 +253,7 @@ static void a_truth_follows_from_what_is_told(void **state)
     }
 }
 
-static void a_job_that_nobody_speaks_of_is_not_seen(void **state)
+static void a_job_that_no_client_speaks_of_is_not_seen(void **state)
 {
     struct sw_observation seen;
 
@@ -321,9 +321,9 @@ int main(void)
         cmocka_unit_test(times_are_read_in_every_form_that_slurm_writes),
         cmocka_unit_test(ids_tell_arrays_parts_and_steps),
         cmocka_unit_test(the_first_node_of_a_list_is_found),
-        cmocka_unit_test(a_truth_follows_from_what_is_told),
+        cmocka_unit_test(a_truth_follows_from_what_is_reported),
         cmocka_unit_test(the_job_that_is_waited_for_is_named),
-        cmocka_unit_test(a_job_that_nobody_speaks_of_is_not_seen),
+        cmocka_unit_test(a_job_that_no_client_speaks_of_is_not_seen),
         cmocka_unit_test(a_waiting_job_says_when_it_is_expected_to_start),
         cmocka_unit_test(a_broken_line_is_no_row),
     };

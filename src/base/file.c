@@ -137,6 +137,24 @@ int sw_mkdirs(const char *path, mode_t mode, struct sw_error *err)
     return 0;
 }
 
+bool sw_folder_is_private(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+           (info.st_mode & 077) == 0;
+}
+
+int sw_folder_make_private(const char *path, struct sw_error *err)
+{
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return sw_fail_errno(err, SW_E_IO, "cannot make '%s'", path);
+    if (sw_folder_is_private(path))
+        return 0;
+    sw_fail(err, SW_E_IO, "'%s' is not yours alone, so nothing is kept there", path);
+    return sw_hint(err, "find out who made it, remove it, or run: chmod 700 %s", path);
+}
+
 /* ---- removing --------------------------------------------------------------------------- */
 
 /* The folders between the root of what is removed and the one we are in. One of them is open at a

@@ -24,6 +24,10 @@ int sw_file_write(const char *path, const void *bytes, size_t length, mode_t mod
                   struct sw_error *err);
 
 int sw_mkdirs(const char *path, mode_t mode, struct sw_error *err);   /* like mkdir -p */
+/* Does this folder belong to us, and can no other user enter it? Through no link. */
+bool sw_folder_is_private(const char *path);
+/* Make such a folder below one that exists; one that is there already must be such. */
+int sw_folder_make_private(const char *path, struct sw_error *err);
 /* Remove a folder and all in it without following links; missing is success. */
 int sw_remove_tree(const char *path, struct sw_error *err);
 /* Remove what is in a folder but for `kept` and hidden names; missing is success. */

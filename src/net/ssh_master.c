@@ -36,14 +36,6 @@ static bool plain_path(const char *path)
                              "/._-+@")] == '\0';
 }
 
-static bool is_ours_alone(const char *folder)
-{
-    struct stat info;
-
-    return lstat(folder, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
-           (info.st_mode & 077) == 0;
-}
-
 /* Owned path of the folder for sockets. */
 static char *control_folder(const char *state_dir, struct sw_error *err)
 {
@@ -52,20 +44,12 @@ static char *control_folder(const char *state_dir, struct sw_error *err)
     if (state_dir && *state_dir == '/') {
         folder = sw_path_join(state_dir, "ssh");
         if (strlen(folder) + 1 + NAME_LENGTH <= LONGEST_PATH && plain_path(folder) &&
-            sw_mkdirs(folder, 0700, NULL) == 0 && is_ours_alone(folder))
+            sw_mkdirs(folder, 0700, NULL) == 0 && sw_folder_is_private(folder))
             return sw_take(folder);
         free(folder);
     }
     folder = sw_format("/tmp/slipway-%u-ssh", (unsigned)geteuid());
-    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-        return sw_null(sw_fail_errno(err, SW_E_IO, "cannot make %s for the ssh connection",
-                                     folder));
-    if (!is_ours_alone(folder)) {
-        sw_fail(err, SW_E_IO, "%s is not ours alone, so no ssh connection is kept there", folder);
-        return sw_null(sw_hint(err, "find out who made it, remove it, or run: chmod 700 %s",
-                               folder));
-    }
-    return sw_take(folder);
+    return sw_folder_make_private(folder, err) < 0 ? NULL : sw_take(folder);
 }
 
 static char *control_name(const struct sw_ssh *ssh, const char *host)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watcher.h - where the watcher of a state folder is, and the five words that every version understands.
+ *
+ * A client connects to the socket, sends one line and reads the answer. The words never change:
+ *
+ *     hello       one line of JSON: version, pid, why it runs, what it watches
+ *     wake        look now; "ok"
+ *     secret ID   the values of a job's secrets follow until the end of the stream; "ok"
+ *     yield       end after the current look and hand over the secrets: "ok", then all of them
+ *     stop        end after the current look; "ok" when it is over
+ *
+ * Whatever else is said on the socket is a stream between equal versions and begins with another word.
+ */
+#ifndef SW_WATCHER_WATCHER_H
+#define SW_WATCHER_WATCHER_H
+
+#include "base/json.h"
+#include "base/secret.h"
+
+/* ---- place.c: one watcher for each state folder and host --------------------------------------- */
+
+struct sw_watcher_place {
+    char *socket, *lock;     /* in the user's runtime folder: short, and of this host alone */
+    char *state_dir;
+    uint64_t device, inode;  /* of the state folder: another folder of that name is another store */
+};
+
+int sw_watcher_place(const char *state_dir, struct sw_watcher_place *out, struct sw_error *err);
+void sw_watcher_place_done(struct sw_watcher_place *place);
+static inline void sw_watcher_place_auto(struct sw_watcher_place *place) { sw_watcher_place_done(place); }
+/* Is the state folder still the one that it was? */
+bool sw_watcher_place_holds(const struct sw_watcher_place *place);
+/* The lock of the one watcher: a descriptor; -1 with SW_E_CONFLICT when another process has it. */
+int sw_watcher_lock(const struct sw_watcher_place *place, struct sw_error *err);
+
+/* ---- talk.c: the client's side ------------------------------------------------------------------- */
+
+bool sw_socket_is_ours(int fd);      /* the process at its other end is the same user's */
+/* {"version","pid",...}; NULL without an error: no watcher runs. */
+json_t *sw_watcher_hello(const struct sw_watcher_place *place, struct sw_error *err);
+/* 1: done; 0: no watcher runs; -1. */
+int sw_watcher_wake(const struct sw_watcher_place *place, struct sw_error *err);
+int sw_watcher_stop(const struct sw_watcher_place *place, struct sw_error *err);
+int sw_watcher_give(const struct sw_watcher_place *place, const char *id, const struct sw_secrets *secrets,
+                    struct sw_error *err);
+
+/* ---- listen.c: the watcher's side ---------------------------------------------------------------- */
+
+struct sw_watcher_service {          /* called from a thread of its own, one call at a time */
+    json_t *(*hello)(void *context);
+    void (*wake)(void *context);
+    void (*secret)(void *context, const char *id, struct sw_secrets *secrets);      /* takes them over */
+    void (*stop)(void *context);     /* end soon; sw_watcher_close() answers */
+    void *context;
+};
+
+struct sw_watcher_door;
+/* The caller holds the lock, so a socket that is there is a dead watcher's. */
+struct sw_watcher_door *sw_watcher_listen(const struct sw_watcher_place *place,
+                                          const struct sw_watcher_service *service, struct sw_error *err);
+/* No more words are taken. Those that asked for the end are answered; `secrets` go to one that said yield. */
+void sw_watcher_close(struct sw_watcher_door *door, const struct sw_secrets *secrets);
+
+#endif

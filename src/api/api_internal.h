@@ -47,6 +47,8 @@ struct sw_session {
     size_t folder_count;
     struct connection *connections;
     size_t connection_count;
+    const struct sw_secrets *(*secrets)(void *session, const char *id);    /* of a watcher; NULL */
+    void *watcher;                 /* likewise */
 };
 
 struct sw_request {
@@ -92,10 +94,15 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
 /* Start the hooks that are due; one that cannot be started is a warning. */
 void api_run_hooks(struct sw_session *session);
 
+/* watcher.c: what is missed when no process looks after such a job: enum sw_duty. */
+int api_duties(const struct sw_plan *plan, const struct sw_platform *platform);
+
 /* wake.c: a pause that ends early when a platform says that something may have changed. Signals end
  * it, too. API_NO_WAKE: a connection has no wake_fd. */
 enum { API_NO_WAKE, API_QUIET, API_WOKEN };
 int api_wait_for_wake(struct sw_session *session, int64_t ms);
+/* The same; this descriptor (an eventfd; -1: none) ends it, too. */
+int api_wait_for_wake_or(struct sw_session *session, int64_t ms, int fd);
 
 /* bounded.c: run a call whose platform may never answer. *late: the time was up, and it goes on alone;
  * -1 SW_E_UNREACHABLE then. `context` is the call's own; `release` is called once it is not needed. */

@@ -23,7 +23,7 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
     struct sw_monitor monitor = {
         .connect = api_connect_place, .verify = api_verify_place,
         .context = session, .hold = api_hold, .release = api_release,
-        .rules = api_rules, .warn = api_warn,
+        .rules = api_rules, .warn = api_warn, .secrets = session ? session->secrets : NULL,
     };
 
     if (api_need(session, err) < 0)

@@ -136,7 +136,8 @@ static int remember(struct sw_session *session, const struct sw_plan *plan, int6
     sw_auto(json) json_t *stored = sw_plan_to_json(plan);
     struct sw_job row = { .name = plan->name, .platform = plan->platform,
                           .profile = session->profile, .place = place, .plan = stored,
-                          .labels = plan->labels, .keep_ms = plan->keep_ms, .owner = owner };
+                          .labels = plan->labels, .keep_ms = plan->keep_ms,
+                          .duties = api_duties(plan, sw_platform_find(plan->platform)), .owner = owner };
 
     if (!sw_owner_take(owners, plan->job_id))
         return sw_fail(err, SW_E_CONFLICT, "job '%s' is being submitted at this moment",

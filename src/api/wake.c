@@ -35,9 +35,9 @@ static nfds_t find_wake_fds(struct sw_session *session, struct pollfd *fds, size
     return count;
 }
 
-int api_wait_for_wake(struct sw_session *session, int64_t ms)
+int api_wait_for_wake_or(struct sw_session *session, int64_t ms, int fd)
 {
-    struct pollfd fds[WAKE_FDS_MOST];
+    struct pollfd fds[WAKE_FDS_MOST + 1];
     size_t without;
     nfds_t count = find_wake_fds(session, fds, &without);
     uint64_t woken;
@@ -45,14 +45,17 @@ int api_wait_for_wake(struct sw_session *session, int64_t ms)
 
     if (ms <= 0)
         return result;
-    if (!count) {
-        sw_sleep_ms(ms);
-        return result;
-    }
+    if (fd >= 0)
+        fds[count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
     if (poll(fds, count, (int)ms) <= 0)
         return result;
     for (nfds_t i = 0; i < count; i++)
         if (fds[i].revents)
             (void)!read(fds[i].fd, &woken, sizeof woken);
     return API_WOKEN;
+}
+
+int api_wait_for_wake(struct sw_session *session, int64_t ms)
+{
+    return api_wait_for_wake_or(session, ms, -1);
 }

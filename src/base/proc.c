@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +113,39 @@ int sw_proc_signal(const struct sw_proc *proc, int signal)
     if (fd < 0)
         return kill(proc->pid, signal);
     return (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+}
+
+/* In the child: nothing but system calls, since the caller may have threads. */
+static void become_detached(const char *program, char *const argv[], char *const environment[])
+{
+    int nothing = open("/dev/null", O_RDWR);
+    sigset_t none;
+
+    setsid();
+    if (fork() != 0)
+        _exit(0);
+    for (int fd = 0; nothing >= 0 && fd < 3; fd++)
+        dup2(nothing, fd);
+    (void)!syscall(SYS_close_range, 3U, ~0U, 0U);      /* an old kernel: ours are closed by exec */
+    (void)!chdir("/");
+    umask(077);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(program, argv, environment);
+    _exit(127);
+}
+
+int sw_proc_detach(const char *program, char *const argv[], char *const environment[], struct sw_error *err)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        become_detached(program, argv, environment ? environment : environ);
+    if (child < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot start %s", argv[0]);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return 0;
 }
 
 static bool helpers_inside;

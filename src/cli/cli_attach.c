@@ -51,8 +51,21 @@ static void say_summary(struct cli *cli, const char *id)
     cli_say(cli, "           slipway status %s", id);
 }
 
+void cli_attend(struct cli *cli, const char *id)
+{
+    struct sw_error why = { 0 };
+    char *said = NULL;
+
+    if (sw_attend(cli->session, id, &said, &why) < 0)
+        cli_warn(cli, "no watcher looks after the job: %s", why.message);
+    if (said)
+        cli_say(cli, "%s", said);
+    sw_text_free(said);
+}
+
 static int leave(struct cli *cli, const char *id, struct sw_error *err)
 {
+    cli_attend(cli, id);
     cli_leave(cli, id, err);
     say_next_commands(cli, id);
     return -1;

@@ -13,4 +13,7 @@
 int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wait_for_capacity,
                struct sw_error *err);
 
+/* The job is left alone: a watcher looks after it where that is needed. */
+void cli_attend(struct cli *cli, const char *id);
+
 #endif

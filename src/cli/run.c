@@ -83,6 +83,7 @@ static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error
         return cli_attach(cli, id, cli_given_value(args, "status-every")
                                        ? options->status_every_ms : CLI_STATUS_EVERY_MS,
                           options->wait_for_capacity, err);
+    cli_attend(cli, id);
     cli_printf("%s\n", id);
     if (cli_flush() < 0)             /* the job runs: its id must not be lost */
         cli_warn(cli, "the job is %s", id);

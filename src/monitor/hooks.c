@@ -9,14 +9,11 @@
  */
 #include "monitor/hooks.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/error.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "core/job_event.h"
 
@@ -92,32 +89,11 @@ struct starting {
     struct sw_error err;
 };
 
-/* In the child: nothing but system calls, since the caller may have threads. */
-static void become_helper(const char *program, char *const argv[])
-{
-    int nothing = open("/dev/null", O_RDWR);
-    sigset_t none;
-
-    setsid();
-    if (fork() != 0)
-        _exit(0);
-    if (nothing >= 0) {
-        dup2(nothing, 0);
-        dup2(nothing, 1);
-        dup2(nothing, 2);
-    }
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    execv(program, argv);
-    _exit(127);
-}
-
 static int start_helper(void *context, int64_t event_seq, const char *hook)
 {
     struct starting *starting = context;
     sw_autofree char *event = sw_format("%lld", (long long)event_seq);
     char *argv[] = { (char *)"slipway-hook", starting->dir, event, (char *)hook, NULL };
-    pid_t child;
 
     if (!starting->program)
         starting->program = sw_helper_path("slipway-hook", &starting->err);
@@ -125,16 +101,8 @@ static int start_helper(void *context, int64_t event_seq, const char *hook)
         starting->result = -1;
         return 1;
     }
-    child = fork();
-    if (child == 0)
-        become_helper(starting->program, argv);
-    if (child < 0) {
-        starting->result = sw_fail_errno(&starting->err, SW_E_IO, "cannot start a hook");
-        return 1;
-    }
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return 0;
+    starting->result = sw_proc_detach(starting->program, argv, NULL, &starting->err);
+    return starting->result < 0;
 }
 
 int sw_hooks_run(struct sw_store *store, struct sw_error *err)

@@ -30,6 +30,8 @@ struct sw_monitor {
     void (*release)(void *context);
     const json_t *(*rules)(void *context);    /* the user's own rules; asked after connect() */
     void (*warn)(void *context, const char *text);        /* may be NULL */
+    /* The secrets that this job was given with; NULL: look where it was submitted. Borrowed. May be NULL. */
+    const struct sw_secrets *(*secrets)(void *context, const char *id);
 };
 
 enum { SW_ANOTHER_PLACE = 1 };     /* what verify() says when another engine or cluster answers */

@@ -24,6 +24,7 @@ static int send_next(const struct sending *sending, const char *id, struct sw_er
     sw_auto(sw_job) struct sw_job job = { 0 };
     sw_auto(sw_plan) struct sw_plan *plan = NULL;
     sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    const struct sw_secrets *given;
     struct sw_error why = { 0 };
 
     if (sw_store_get(monitor->store, id, SW_COLUMNS_ALL, &job, err) < 0)
@@ -35,12 +36,13 @@ static int send_next(const struct sending *sending, const char *id, struct sw_er
     plan = sw_attempt_plan(&job, &why);
     if (!plan)
         return sw_attempt_refuse(monitor->store, id, job.attempt, "no-plan", &why, err);
-    secrets = sw_attempt_secrets(plan, NULL, NULL, &why);
-    if (!secrets)
+    given = monitor->secrets ? monitor->secrets(monitor->context, id) : NULL;
+    secrets = given ? NULL : sw_attempt_secrets(plan, NULL, NULL, &why);
+    if (!given && !secrets)
         return sw_attempt_refuse(monitor->store, id, job.attempt, "credential", &why, err);
     return sw_attempt_submit(&(struct sw_attempt){
         .store = monitor->store, .platform = sending->platform, .conn = sending->conn,
-        .plan = plan, .number = job.attempt, .secrets = secrets, .warn = monitor->warn,
+        .plan = plan, .number = job.attempt, .secrets = given ? given : secrets, .warn = monitor->warn,
         .warn_context = monitor->context }, &why, err);
 }
 

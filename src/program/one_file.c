@@ -16,6 +16,7 @@
 #include "hook/hook.h"
 #include "platform/local/supervisor.h"
 #include "runner/runner.h"
+#include "watcher/main.h"
 
 static const struct {
     const char *name;
@@ -24,6 +25,7 @@ static const struct {
     { "slipway-supervisor", supervisor_main },
     { "slipway-runner", runner_main },
     { "slipway-hook", hook_main },
+    { "slipway-watcher", watcher_main },
 };
 
 /* From runner_images.S. */

@@ -20,7 +20,8 @@ static const char SQL_ANY_TABLE[] = "SELECT count(*) FROM sqlite_schema";
  * States and phases are texts, so that the file explains itself in the sqlite3 shell.
  *
  * A retry waits until not_before_ms; last_epoch and guard_since_ms remember what was reported
- * already, so that it is reported once. `hooked` marks the jobs whose plan has hooks.
+ * already, so that it is reported once. `hooked` marks the jobs whose plan has hooks,
+ * `duties` those that need a watcher (enum sw_duty).
  */
 static const char JOBS[] =
     "CREATE TABLE places ("
@@ -67,6 +68,7 @@ static const char JOBS[] =
     " last_epoch     INTEGER NOT NULL DEFAULT 0,"
     " guard_since_ms INTEGER NOT NULL DEFAULT 0,"
     " hooked         INTEGER NOT NULL DEFAULT 0 CHECK (hooked IN (0, 1)),"
+    " duties         INTEGER NOT NULL DEFAULT 0,"
     " progress       TEXT,"
     " CHECK ((phase = 'over') = (state IN ('Complete', 'Error', 'Canceled')))"
     ") STRICT;"

@@ -64,9 +64,29 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     bool only_collect;               /* this attempt brings the outputs of an earlier one, whose command */
     int command_exit;                /* ended with this code; both with the documents */
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
+    int duties;                      /* of sw_store_add() alone: enum sw_duty */
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
+
+/* duties.c: what is missed when no process looks after the job. */
+enum sw_duty {
+    SW_DUTY_RETRY = 1 << 0,          /* the platform does not try again by itself */
+    SW_DUTY_HOOK = 1 << 1,           /* hooks and notifications */
+    SW_DUTY_GUARD = 1 << 2,          /* the platform does not watch for silence by itself */
+    SW_DUTY_QUEUE = 1 << 3,          /* waiting jobs are started, other ranks are ended */
+    SW_DUTY_LOG = 1 << 4,            /* the platform may forget its log */
+    SW_DUTY_CANCEL = 1 << 5,         /* of sw_store_duties(): a cancel was never confirmed */
+};
+enum { SW_DUTIES = 6 };
+
+struct sw_duties {
+    int64_t jobs;                    /* that are not over and have a duty */
+    int64_t notices;                 /* hooks that were not started yet */
+    int kinds;
+    int64_t next_ms;                 /* the next attempt that waits for its time; 0: none does */
+};
+int sw_store_duties(struct sw_store *store, struct sw_duties *out, struct sw_error *err);
 static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event

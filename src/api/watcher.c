@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watcher.c - jobs that must be looked after are handed to the watcher of their state folder.
+ *
+ * It is started by whoever leaves such a job alone, and only then: a verb that reads never starts it. What
+ * it is given, it is given through its socket; which jobs it looks after, the store says.
+ */
+#include "api/api_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "monitor/attempt.h"
+#include "watcher/watcher.h"
+
+enum { START_MS = 10000, FIRST_PAUSE_MS = 2, LONGEST_PAUSE_MS = 50 };
+
+static const struct {
+    enum sw_duty duty;
+    const char *name;
+    const char *missed;              /* what does not happen without a watcher */
+} duties[] = {
+    { SW_DUTY_RETRY,  "retry",  "failures are not retried" },
+    { SW_DUTY_HOOK,   "hooks",  "hooks and notifications do not run" },
+    { SW_DUTY_GUARD,  "guard",  "the guard does not watch" },
+    { SW_DUTY_QUEUE,  "queue",  "a job that waits does not start" },
+    { SW_DUTY_LOG,    "log",    "the log may be lost" },
+    { SW_DUTY_CANCEL, "cancel", "an unconfirmed cancel is not repeated" },
+};
+
+int api_duties(const struct sw_plan *plan, const struct sw_platform *platform)
+{
+    int most = (int)sw_json_int(plan->retry, "max", sw_platform_retries(platform));
+
+    return (most > 0 && !platform->retries ? SW_DUTY_RETRY : 0) |
+           (json_object_size(plan->hooks) || json_object_size(plan->notify) ? SW_DUTY_HOOK : 0) |
+           (json_object_size(plan->guard) && !platform->guards ? SW_DUTY_GUARD : 0) |
+           (platform->reconcile ? SW_DUTY_QUEUE : 0) | (platform->log_fetch ? SW_DUTY_LOG : 0);
+}
+
+static json_t *names_of(int kinds)
+{
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < SW_COUNT(duties); i++)
+        if (kinds & (int)duties[i].duty)
+            json_array_append_new(names, sw_json_text(duties[i].name));
+    return names;
+}
+
+/* "failures are not retried, hooks and notifications do not run"; owned. */
+static char *missed_without(int kinds)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    for (size_t i = 0; i < SW_COUNT(duties); i++)
+        if (kinds & (int)duties[i].duty)
+            sw_buf_addf(&text, "%s%s", text.length ? ", " : "", duties[i].missed);
+    return sw_buf_steal(&text);
+}
+
+/* ---- start ----------------------------------------------------------------------------------------- */
+
+static bool is_off(struct sw_session *session)
+{
+    const char *said = api_env(session, "SLIPWAY_WATCHER"), *ci = api_env(session, "CI");
+
+    if (!sw_text_empty(said))
+        return strcmp(said, "off") == 0 || strcmp(said, "0") == 0;
+    return !sw_text_empty(ci) && strcmp(ci, "false") != 0;
+}
+
+static int start(const struct sw_watcher_place *place, struct sw_error *err)
+{
+    sw_autofree char *program = sw_helper_path("slipway-watcher", err);
+    char *argv[] = { (char *)"slipway-watcher", place->state_dir, NULL };
+    int64_t until_ms = sw_monotonic_ms() + START_MS, pause_ms = FIRST_PAUSE_MS;
+
+    if (!program || sw_proc_detach(program, argv, NULL, err) < 0)
+        return -1;
+    for (; sw_monotonic_ms() < until_ms; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
+        int heard = sw_watcher_wake(place, NULL);
+
+        if (heard > 0)
+            return 0;
+        sw_sleep_ms(pause_ms);
+    }
+    return sw_fail(err, SW_E_IO, "the watcher did not start");
+}
+
+/* The values of its secrets, as its next attempt needs them. Without any the job has none to give. */
+static int give_secrets(struct sw_session *session, const struct sw_watcher_place *place, const char *id,
+                        struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_auto(sw_plan) struct sw_plan *plan = NULL;
+    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+
+    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+        return -1;
+    plan = sw_attempt_plan(&row, NULL);
+    secrets = plan ? sw_attempt_secrets(plan, NULL, NULL, NULL) : NULL;
+    if (!secrets || sw_secrets_count(secrets) == 0)
+        return 0;
+    return sw_watcher_give(place, id, secrets, err) < 0 ? -1 : 0;
+}
+
+int sw_attend(struct sw_session *session, const char *id, char **said, struct sw_error *err)
+{
+    sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
+    struct sw_duties due = { 0 };
+    int running;
+
+    *said = NULL;
+    if (api_need(session, err) < 0 || sw_store_duties(session->store, &due, err) < 0)
+        return -1;
+    if (due.jobs == 0 && due.notices == 0)
+        return 0;
+    if (is_off(session)) {
+        sw_autofree char *missed = missed_without(due.kinds);
+
+        *said = sw_format("no watcher is started here: %s until a slipway command looks", missed);
+        return 0;
+    }
+    if (sw_watcher_place(session->state_dir, &place, err) < 0 ||
+        (running = sw_watcher_wake(&place, err)) < 0 || (!running && start(&place, err) < 0))
+        return -1;
+    if (!running)
+        *said = sw_strdup("a watcher started: it looks after this folder's jobs and ends with them "
+                          "(slipway watcher)");
+    return give_secrets(session, &place, id, err);
+}
+
+/* ---- status and end ------------------------------------------------------------------------------- */
+
+char *sw_watcher(struct sw_session *session, struct sw_error *err)
+{
+    sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
+    sw_auto(json) json_t *hello = NULL;
+    struct sw_error why = { 0 };
+    struct sw_duties due = { 0 };
+
+    if (api_need(session, err) < 0 || sw_store_duties(session->store, &due, err) < 0 ||
+        sw_watcher_place(session->state_dir, &place, err) < 0)
+        return NULL;
+    hello = sw_watcher_hello(&place, &why);
+    if (!hello && why.code)
+        return sw_null(sw_pass(err, &why));
+    return api_text(sw_json_object(
+        SW_INT("version", 1), SW_BOOL("running", hello != NULL), SW_INT("jobs", due.jobs),
+        SW_INT("notices", due.notices), SW_SUB("duties", names_of(due.kinds)),
+        SW_SUB("watcher", hello ? json_incref(hello) : json_null())));
+}
+
+int sw_watcher_end(struct sw_session *session, bool *ended, struct sw_error *err)
+{
+    sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
+    int said;
+
+    if (api_need(session, err) < 0 || sw_watcher_place(session->state_dir, &place, err) < 0 ||
+        (said = sw_watcher_stop(&place, err)) < 0)
+        return -1;
+    *ended = said > 0;
+    return 0;
+}

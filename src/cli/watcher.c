@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watcher.c - `slipway watcher [stop]`: what looks after jobs while no command waits for them.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void print_status(const struct cli *cli, const json_t *status)
+{
+    const json_t *watcher = json_object_get(status, "watcher"), *each;
+    long long jobs = (long long)sw_json_int(status, "jobs", 0);
+    size_t i;
+
+    (void)cli;
+    if (!sw_json_bool(status, "running", false)) {
+        cli_printf("not running; %lld job%s would need it\n", jobs, jobs == 1 ? "" : "s");
+        return;
+    }
+    cli_printf("running: pid %lld, version %s\n", (long long)sw_json_int(watcher, "pid", 0),
+               sw_json_str(watcher, "version"));
+    cli_printf("jobs:    %lld\n", jobs);
+    cli_printf("for:    ");
+    json_array_foreach(json_object_get(status, "duties"), i, each)
+        cli_printf(" %s", json_string_value(each));
+    cli_printf("\nlooks:   every %.0f s\n", (double)sw_json_int(watcher, "interval_ms", 0) / 1000);
+    json_array_foreach(json_object_get(watcher, "unreachable"), i, each)
+        cli_printf("error:   %s: %s\n", sw_json_str(each, "platform"), sw_json_str(each, "message"));
+}
+
+static int stop(struct cli *cli, struct sw_error *err)
+{
+    bool ended = false;
+
+    if (sw_watcher_end(cli->session, &ended, err) < 0)
+        return -1;
+    cli_say(cli, ended ? "the watcher ended; its jobs continue" : "no watcher was running");
+    return 0;
+}
+
+static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+{
+    sw_auto(json) json_t *status = NULL;
+
+    if (args->word_count > 0 && strcmp(args->words[0], "stop") != 0)
+        return sw_fail(err, SW_E_USAGE, "'%s' is no word for the watcher; there is: stop", args->words[0]);
+    if (!cli_session(cli, err))
+        return -1;
+    if (args->word_count > 0)
+        return stop(cli, err);
+    status = cli_document(sw_watcher(cli->session, err), err);
+    if (!status)
+        return -1;
+    if (cli->format != CLI_TABLE)
+        return cli_document_print(cli, status, err);
+    print_status(cli, status);
+    return 0;
+}
+
+const struct command command_watcher = {
+    .name = "watcher",
+    .args = "[stop]",
+    .summary = "show or stop the process that looks after detached jobs",
+    .description =
+        "A small process retries failed jobs, runs hooks and starts waiting jobs while no command waits for "
+        "them. 'slipway run -d' and Ctrl-C start it when a job needs it; it ends a minute after the last "
+        "such job. SLIPWAY_WATCHER=off, or CI in the environment, keeps it from being started.",
+    .example = "slipway watcher",
+    .shared = { cli_output_document },
+    .max_args = 1,
+    .run = watcher_run,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * duties.c - is there anything that a watcher must do? One read, whatever the number of jobs that are over.
+ */
+#include "store/store_internal.h"
+
+#define KIND(bit) "coalesce(max(duties & " #bit "), 0)"
+
+static const char SQL_JOBS[] =
+    "SELECT count(*), " KIND(1) ", " KIND(2) ", " KIND(4) ", " KIND(8) ", " KIND(16) ","
+    "  coalesce(max(canceling), 0) * 32,"
+    "  coalesce(min(CASE WHEN phase = 'submitting' AND not_before_ms > 0 THEN not_before_ms END), 0)"
+    " FROM jobs WHERE phase <> 'over' AND (duties <> 0 OR canceling = 1)";
+static const char SQL_NOTICES[] =
+    "SELECT (SELECT count(*) FROM notices INDEXED BY notices_open WHERE stage <> 'done' AND stage <> 'started') +"
+    " (SELECT count(*) FROM events JOIN jobs ON jobs.seq = events.job WHERE jobs.hooked = 1 AND"
+    "   events.seq > (SELECT value FROM marks WHERE name = 'heard'))";
+
+int sw_store_duties(struct sw_store *store, struct sw_duties *out, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sqlite3_stmt *row;
+
+    *out = (struct sw_duties){ 0 };
+    if (store_begin(&work, store, STORE_READS, err) < 0 || !(row = store_statement(store, SQL_JOBS, err)) ||
+        store_next(store, row, err) < 0)
+        return -1;
+    out->jobs = sqlite3_column_int64(row, 0);
+    for (int i = 1; i <= SW_DUTIES; i++)
+        out->kinds |= sqlite3_column_int(row, i);
+    out->next_ms = sqlite3_column_int64(row, 1 + SW_DUTIES);
+    return store_number(store, SQL_NOTICES, 0, &out->notices, err);
+}

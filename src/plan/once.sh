@@ -5,7 +5,7 @@
 #     sw_once LOCK WHAT CHECK MAKE
 #
 # LOCK is a folder beside the thing, on the shared file system; the folders in it are numbered turns.
-# Whoever makes folder N has turn N: mkdir is what every shared file system does exactly once, and a
+# The process that makes folder N has turn N: mkdir is what every shared file system does exactly once, and a
 # number is never taken twice. A turn lives while its `beat` changes; after SW_LEASE seconds without,
 # by the waiter's own clock, the waiter tries for turn N+1. So no clocks of two machines are compared,
 # no process removes the lock of another, and there is no flock. MAKE has to put the thing in place

@@ -3,7 +3,7 @@
  * jobs.c - the life of a row: made before anything is sent, confirmed, taken over, read, removed.
  *
  * This is the write-ahead half of submit (docs/internals/write-ahead-submit.md): when
- * sw_store_add() returns, the row is on the disk. Whoever finds a row still "submitting" can tell
+ * sw_store_add() returns, the row is on the disk. A process that finds a row still "submitting" can tell
  * from its owner whether a process is at work on it; sw_store_claim() lets exactly one take over.
  */
 #include "store/store_internal.h"

@@ -147,7 +147,7 @@ static json_t *retry_event(const struct sw_job *row, const struct sw_observation
             SW_STR_OPT("cause", sw_json_str(verdict, "cause")))));
 }
 
-/* May this row still be retried for that failure? Somebody may have been quicker. */
+/* May this row still be retried for that failure? Another process may have been quicker. */
 static bool is_retriable_row(const struct sw_job *row, const struct sw_observation *failed)
 {
     return row->attempt == failed->job.attempt && row->phase != SW_PHASE_OVER && !row->canceling &&

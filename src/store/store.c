@@ -180,7 +180,7 @@ static char *uri_of(const char *path, const char *parameters)
 static int open_connection(struct sw_store *store, const char *folder, bool make,
                            struct sw_error *err)
 {
-    /* Nobody can write there, so no lock can be taken and none is needed. */
+    /* No process can write there, so no lock can be taken and none is needed. */
     bool frozen = store->read_only && folder_is_frozen(folder, store->path);
     sw_autofree char *uri = uri_of(store->path, frozen ? "?immutable=1" : "");
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_URI |

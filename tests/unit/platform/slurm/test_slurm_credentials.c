@@ -143,7 +143,7 @@ static void a_password_that_enroot_would_run_is_refused(void **state)
     assert_null(strstr(said, "touch"));
 }
 
-/* Whoever looks at the process list while it is put in sees no argument with the password. */
+/* The process list, looked at while it is put in, shows no argument with the password. */
 static void no_process_has_the_password_among_its_arguments(void **state)
 {
     struct stage *stage = *state;

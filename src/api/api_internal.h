@@ -75,7 +75,7 @@ static inline int api_need(const struct sw_session *session, struct sw_error *er
 }
 
 /* user_config.c */
-int api_load_once(struct sw_session *session, struct sw_error *err);    /* with the lock held */
+int api_load_once(struct sw_session *session, struct sw_error *err);    /* the lock is held */
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
 /* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
 const json_t *api_rules(void *session);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/thread.h"
 #include "diagnose/diagnose.h"
 
 /* The user's own files; those of a folder are read by plans alone (folder.c). */
@@ -18,7 +19,7 @@ int api_load_once(struct sw_session *session, struct sw_error *err)
     sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
     sw_auto(json) json_t *rules = NULL;
 
-    assert(pthread_mutex_trylock(&session->lock) != 0);
+    SW_ASSERT_HELD(&session->lock);
     if (session->profiles)
         return 0;
     if (!session->values) {

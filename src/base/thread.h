@@ -10,6 +10,8 @@
 #ifndef SW_BASE_THREAD_H
 #define SW_BASE_THREAD_H
 
+#include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -19,6 +21,9 @@ int sw_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void
 /* Join the threads started with NULL that have ended. Returns how many still work: a program that ends
  * meanwhile must do so with _exit(). */
 int sw_thread_settle(void);
+
+/* The caller holds this lock: said in code, not in a comment. */
+#define SW_ASSERT_HELD(mutex) assert(pthread_mutex_trylock(mutex) == EBUSY)
 
 /* A condition whose timed waits count by CLOCK_MONOTONIC, as sw_monotonic_ms() does: setting the wall clock
  * moves no deadline. */

@@ -58,9 +58,9 @@ void sw_refresh_pool_free(struct sw_refresh_pool *pool)
     free(pool);
 }
 
-/* The caller holds the pool's lock. */
 static void drop_reference(struct refresh_task *task)
 {
+    SW_ASSERT_HELD(&task->monitor.pool->lock);
     assert(task->references > 0);
     if (--task->references > 0)
         return;
@@ -90,9 +90,10 @@ static void *run_task(void *argument)
     return NULL;
 }
 
-/* The task that polls the place of this group already; NULL: none. The caller holds the pool's lock. */
+/* The task that polls the place of this group already; NULL: none. */
 static struct refresh_task *task_for(struct sw_refresh_pool *pool, const struct poll_group *group)
 {
+    SW_ASSERT_HELD(&pool->lock);
     for (struct refresh_task *task = pool->running; task; task = task->next)
         if (task->group.platform == group->platform && task->group.place == group->place &&
             sw_text_same(task->group.profile, group->profile))
@@ -141,13 +142,14 @@ static void note_slow(json_t *unreachable, const struct poll_group *group, int64
         SW_BOOL("slow", true)));
 }
 
-/* The caller holds the pool's lock. false: the deadline has passed. */
+/* false: the deadline has passed. */
 static bool wait_for_task(struct sw_refresh_pool *pool, const struct refresh_task *task,
                           int64_t deadline_ms)
 {
     const struct timespec until = { .tv_sec = deadline_ms / 1000,
                                     .tv_nsec = deadline_ms % 1000 * 1000000 };
 
+    SW_ASSERT_HELD(&pool->lock);
     while (!task->done) {
         int code = deadline_ms < 0
                        ? pthread_cond_wait(&pool->task_done, &pool->lock)

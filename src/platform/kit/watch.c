@@ -138,9 +138,9 @@ static void *watch_thread(void *context)
     return NULL;
 }
 
-/* The caller holds the lock. */
 static bool start_thread(struct sw_watch *watch)
 {
+    SW_ASSERT_HELD(&watch->lock);
     assert(!watch->started);
     if (!watch->source->start(watch->context))
         return false;

@@ -257,7 +257,7 @@ static int record_cancels(struct api_batch *batch, struct sw_error *err)
 /* Those that ran are observed once more: how they ended is in the answer. */
 static int record_ends(struct api_batch *batch, const bool *never, struct sw_error *err)
 {
-    const struct sw_refresh_options options = { .deadline_ms = SILENT_MS };
+    const struct sw_refresh_options options = { .deadline_ms = SILENT_MS, .act = true };
     sw_autofree const char **ids = sw_alloc((batch->count + 1) * sizeof *ids);
     size_t ran = 0;
 

@@ -244,7 +244,7 @@ static void note_silence(struct log_reading *r, const json_t *silent)
  * fails. */
 static int ask(struct log_reading *r, int64_t *asked_ms, struct job_phase *out, struct sw_error *err)
 {
-    const struct sw_refresh_options in_time = { .deadline_ms = REFRESH_MS };
+    const struct sw_refresh_options in_time = { .deadline_ms = REFRESH_MS, .act = r->options->follow };
     sw_auto(json) json_t *unreachable = json_array();
     const char *id = r->job->row.id;
     sw_auto(sw_job) struct sw_job row = { 0 };

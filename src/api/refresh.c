@@ -34,7 +34,8 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
         (!sw_store_make_room(session->store) ||
          sw_refresh(&monitor, ids, count, options, unreachable, err) < 0))
         return -1;
-    api_run_hooks(session);
+    if (options->act)
+        api_run_hooks(session);
     return 0;
 }
 

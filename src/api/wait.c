@@ -88,7 +88,7 @@ static int look_within(struct sw_session *session, struct api_waiting *waiting, 
                        struct sw_error *err)
 {
     const struct sw_refresh_options options = {
-        .deadline_ms = left_ms < REFRESH_MS ? left_ms : REFRESH_MS };
+        .deadline_ms = left_ms < REFRESH_MS ? left_ms : REFRESH_MS, .act = true };
 
     if (left_ms > 0 &&
         api_refresh_within(session, waiting->ids, waiting->count, &options, NULL, err) < 0)

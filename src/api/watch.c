@@ -91,7 +91,7 @@ static int write_document(struct api_watch *watch, const json_t *unreachable, st
 
 static int one_round(struct api_watch *watch, int64_t every_ms, struct sw_error *err)
 {
-    const struct sw_refresh_options options = { .deadline_ms = every_ms, .progress = true };
+    const struct sw_refresh_options options = { .deadline_ms = every_ms, .progress = true, .act = true };
     sw_auto(json) json_t *unreachable = json_array();
 
     if (api_refresh_within(watch->session, watch->ids, watch->count, &options, unreachable,

@@ -112,7 +112,7 @@ static const struct sw_secrets *secrets_of(void *context, const char *id)
 
 static void look(struct api_watcher *watcher)
 {
-    const struct sw_refresh_options options = { .deadline_ms = LOOK_MS, .progress = true };
+    const struct sw_refresh_options options = { .deadline_ms = LOOK_MS, .progress = true, .act = true };
     json_t *unreachable = json_array();
     struct sw_error err = { 0 };
 

@@ -14,7 +14,7 @@ struct poll_group {                  /* the jobs of one place, by name */
     int64_t place;                   /* 0: rows of an older version; those of one profile belong together */
     char (*ids)[SW_ID_SIZE];
     size_t count;
-    bool progress;
+    bool progress, act;              /* as in struct sw_refresh_options */
 };
 
 /* refresh_threads.c: reconcile all of these, in parallel; takes over what they own. */

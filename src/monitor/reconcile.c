@@ -93,6 +93,8 @@ static bool is_ours_to_observe(struct poll_batch *batch, const struct sw_job *jo
 
     if (job->phase != SW_PHASE_SUBMITTING)
         return job->phase == SW_PHASE_ACTIVE;
+    if (job->attempt > 1 && !batch->group->act)            /* it would have to be sent */
+        return false;
     if ((waits_for_its_time(job, batch->now_ms) && !job->canceling) ||
         sw_owner_lives(batch->store, job, batch->now_ms))
         return false;
@@ -268,7 +270,8 @@ static void cancel_and_explain(const struct poll_batch *batch)
     sw_autofree json_t **verdicts = sw_alloc(batch->count * sizeof *verdicts);
     size_t count = those(batch, must_be_canceled, seen, which);
 
-    monitor_cancel_again(batch->store, platform, batch->conn, seen, count);
+    if (batch->group->act)
+        monitor_cancel_again(batch->store, platform, batch->conn, seen, count);
     count = those(batch, failed, seen, which);
     sw_verdicts(platform, batch->conn, batch->rules, seen, NULL, verdicts, count);
     for (size_t i = 0; i < count; i++) {
@@ -324,6 +327,16 @@ static int retry_one(const struct poll_batch *batch, size_t index, const struct 
                           retry->only_collect, avoid, retry->why, batch->now_ms, &won, err);
 }
 
+/* It failed and a retry is due, which is not ours to begin: its state stays, and its message says so. */
+static void name_retry(const struct poll_batch *batch, size_t index, const struct sw_retry *retry)
+{
+    struct sw_observation *seen = &batch->seen[index];
+    struct poll_entry *entry = &batch->entries[index];
+
+    json_decref(sw_take(entry->verdict));
+    monitor_say(seen, entry->job.state, SW_REASON_RETRY, retry->why);
+}
+
 /* Try failed jobs again, where their rules say so. What is retried is no end, so its observation becomes
  * SW_UNSEEN. So does one that may still run: the next refresh finds out. */
 static int retry_or_end(const struct poll_batch *batch, struct sw_error *err)
@@ -339,6 +352,11 @@ static int retry_or_end(const struct poll_batch *batch, struct sw_error *err)
             jobs[count].job = &batch->seen[which[i]].job;
             which[count++] = which[i];
         }
+    if (!batch->group->act) {
+        for (size_t i = 0; i < count; i++)
+            name_retry(batch, which[i], &retries[i]);
+        return 0;
+    }
     if (count > 0)
         batch->group->platform->cancel(batch->conn, jobs, count, SW_NO_DEADLINE);
     for (size_t i = 0; i < count; i++) {
@@ -489,7 +507,7 @@ static int follow_up(const struct poll_batch *batch, struct sw_error *err)
         struct poll_entry *entry = &batch->entries[i];
         const struct sw_observation *seen = &batch->seen[i];
 
-        if (seen->presence == SW_PRESENT && seen->state == SW_RUNNING)
+        if (batch->group->act && seen->presence == SW_PRESENT && seen->state == SW_RUNNING)
             monitor_guard(batch->store, platform, batch->conn, &entry->job, seen, batch->now_ms);
     }
     read_logs(batch, false);
@@ -552,6 +570,19 @@ static void observe_again(struct poll_batch *batch)
     }
 }
 
+/* Ended jobs are observed no more once that is written down: what they leave is removed now. */
+static void close_ended(const struct poll_batch *batch)
+{
+    sw_autofree struct sw_observation *ended = sw_alloc(batch->count * sizeof *ended);
+    size_t count = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->seen[i].leaves_secrets)
+            ended[count++] = batch->seen[i];
+    if (count > 0)
+        batch->group->platform->reconcile(batch->conn, ended, count);
+}
+
 /* -1: the platform did not answer, and no row changes. */
 static int observe(struct poll_batch *batch, json_t *unreachable)
 {
@@ -559,9 +590,11 @@ static int observe(struct poll_batch *batch, json_t *unreachable)
     struct sw_error why = { 0 };
     int result = platform->observe(batch->conn, batch->seen, batch->count, &why);
 
-    if (result == 0 && platform->reconcile) {
+    if (result == 0 && platform->reconcile && batch->group->act) {
         platform->reconcile(batch->conn, batch->seen, batch->count);
         observe_again(batch);
+    } else if (result == 0 && platform->reconcile) {
+        close_ended(batch);
     }
     for (size_t i = 0; result < 0 && i < batch->count; i++)
         batch->seen[i].presence = SW_UNSEEN;

@@ -15,7 +15,7 @@
 struct poll_groups {
     struct poll_group *groups;
     size_t count;
-    bool progress;
+    bool progress, act;
 };
 
 static void poll_groups_auto(struct poll_groups *all)
@@ -39,7 +39,7 @@ static struct poll_group *group_for(struct poll_groups *all, const struct sw_pla
     all->groups = sw_realloc_array(all->groups, all->count + 1, sizeof *all->groups);
     group = &all->groups[all->count++];
     *group = (struct poll_group){ .platform = platform, .profile = sw_strdup(profile),
-                                  .place = place, .progress = all->progress };
+                                  .place = place, .progress = all->progress, .act = all->act };
     return group;
 }
 
@@ -77,7 +77,7 @@ int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t 
 {
     const struct sw_job_filter active = { .active_only = true, .columns = SW_COLUMNS_NAMES };
     __attribute__((cleanup(poll_groups_auto))) struct poll_groups all = {
-        .progress = options->progress,
+        .progress = options->progress, .act = options->act,
     };
 
     if (count == 0 && sw_store_list(monitor->store, &active, add_job, &all, err) < 0)

@@ -41,12 +41,15 @@ enum { SW_ANOTHER_PLACE = 1 };     /* what verify() says when another engine or 
 struct sw_refresh_options {
     int64_t deadline_ms;             /* a platform that is slower is reported as "still asking" */
     bool progress;                   /* read the logs for progress, too */
+    /* Do what is due: start waiting jobs, retry, repeat cancels, enforce guards. Else it is only named; what
+     * belongs to an end (its log, its secrets) is done in any case, since an ended job is observed no more. */
+    bool act;
 };
 
 /* Observe these jobs (count 0: all that are not over), all platforms at once. A platform that does
  * not answer, or not in time, changes no job: it is added to `unreachable` (JSON array of
- * {"platform","message"}, may be NULL) and the others go on. Failures that are to be retried are
- * retried, and attempts that are due are sent. -1 only when the store itself fails. */
+ * {"platform","message"}, may be NULL) and the others go on. With `act`, failures that are to be
+ * retried are retried, and attempts that are due are sent. -1 only when the store itself fails. */
 int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t count,
                const struct sw_refresh_options *options, json_t *unreachable,
                struct sw_error *err);

@@ -33,7 +33,8 @@ enum {
 enum { MOST_KIB = 1 << 30, GROWTH_KIB = 1 << 30 };
 #else
 /* One observe() takes all jobs of a place, each with what a refresh needs of its plan: 5 KiB a job. How much
- * freed memory the C library keeps differs from round to round; a leak of 20 bytes a job and round is more. */
+ * freed memory the C library keeps differs from round to round; a leak of 20 bytes a job and round is
+ * more. */
 enum { MOST_KIB = 96 * 1024, GROWTH_KIB = 24 * 1024 };
 #endif
 

@@ -32,7 +32,7 @@ enum {
     MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
     CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
     AVOID_MOST = 32,                   /* nodes to keep away from */
-    MANY_ROWS = 1000,                  /* they take megabytes, beside what was freed before */
+    MANY_ROWS = 2000,                  /* they take megabytes, beside what was freed before */
 };
 
 struct poll_entry {                    /* one row, what was seen of it, and what follows */

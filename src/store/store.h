@@ -67,6 +67,7 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
+struct sw_jobref sw_job_ref(const struct sw_job *job);       /* borrows from the row */
 static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event

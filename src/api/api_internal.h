@@ -157,7 +157,6 @@ struct api_job {
 /* How many ranks it has: a platform may have made more than the job file says (whole nodes, an
  * array's tasks). */
 int api_replicas(const struct sw_job *row);
-struct sw_jobref api_ref(const struct sw_job *row);
 /* May the store have this job? Only one that certainly has not makes it a stranger. */
 bool api_knows(struct sw_session *session, const char *id);
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,

@@ -94,7 +94,7 @@ static struct api_canceling *prepare(const struct api_batch *batch, struct sw_er
         sw_autofree char *lock = sw_format(SW_OWNER_CANCEL "%s", what->rows[i].id);
 
         sw_owner_take(what->owners, lock);
-        what->refs[i] = api_ref(&what->rows[i]);
+        what->refs[i] = sw_job_ref(&what->rows[i]);
         what->jobs[i].job = &what->refs[i];
     }
     return what;
@@ -245,7 +245,8 @@ static int record_cancels(struct api_batch *batch, struct sw_error *err)
         if (batch->jobs[i].done || row->phase == SW_PHASE_OVER)
             continue;
         seen[count] = (struct sw_observation){
-            .job = api_ref(row), .presence = SW_PRESENT, .state = SW_CANCELED, .reason = SW_REASON_CANCELED,
+            .job = sw_job_ref(row), .presence = SW_PRESENT, .state = SW_CANCELED,
+            .reason = SW_REASON_CANCELED,
             .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1, .ended_ms = sw_now_ms(),
         };
         snprintf(seen[count++].message, sizeof seen->message, "%s",

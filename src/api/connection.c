@@ -295,13 +295,6 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
                                                                                              : 0;
 }
 
-struct sw_jobref api_ref(const struct sw_job *row)
-{
-    return (struct sw_jobref){ .id = row->id, .remote_id = row->remote_id, .attempt = row->attempt,
-                               .state = row->state, .details = row->details, .plan = row->plan,
-                               .finished = row->phase == SW_PHASE_OVER };
-}
-
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err)
 {
@@ -314,7 +307,7 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
     out->conn = api_connect_place(session, out->platform, out->row.profile, out->row.place, err);
     if (!out->conn)
         return -1;
-    out->ref = api_ref(&out->row);
+    out->ref = sw_job_ref(&out->row);
     return 0;
 }
 

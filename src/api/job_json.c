@@ -158,13 +158,11 @@ static json_t *times_json(const struct sw_job *job)
 void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable)
 {
     sw_auto(json) json_t *document = identity_json(job), *times = times_json(job);
-    sw_autofree char *text = NULL;
 
     json_object_update(document, times);
     if (attempts)
         json_object_set(document, "attempts", attempts);
     if (unreachable)
         json_object_set(document, "unreachable", unreachable);
-    text = sw_json_dump(document);
-    sw_buf_add(out, text);
+    sw_json_put(out, document);
 }

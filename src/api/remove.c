@@ -79,7 +79,7 @@ static void clean_up(struct api_batch *batch, bool keep_results)
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->jobs[i].done)
             continue;
-        refs[count] = api_ref(&batch->jobs[i].row);
+        refs[count] = sw_job_ref(&batch->jobs[i].row);
         jobs[count].job = &refs[count];
         which[count++] = i;
     }

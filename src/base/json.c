@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/document_internal.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -65,50 +64,6 @@ int64_t sw_json_duration_ms(const json_t *object, const char *key, int64_t missi
     else if (json_is_string(value) && sw_duration_parse(json_string_value(value), &ms, NULL) < 0)
         ms = missing_ms;
     return ms;
-}
-
-/* How many digits the neediest number of the document wants (15 to 17). */
-static int digits_of(const json_t *value)
-{
-    int most = json_is_real(value) ? sw_real_digits(json_real_value(value)) : 15;
-    const json_t *child;
-    const char *key;
-    json_t *member;
-    size_t i;
-
-    json_array_foreach(value, i, child) {
-        int digits = digits_of(child);
-
-        most = digits > most ? digits : most;
-    }
-    json_object_foreach((json_t *)value, key, member) {
-        int digits = digits_of(member);
-
-        most = digits > most ? digits : most;
-    }
-    return most;
-}
-
-/* jansson writes every float with the same number of digits; 17 are always right but turn 0.1
- * into 0.10000000000000001. */
-static char *dump(const json_t *document, size_t layout)
-{
-    size_t digits = (size_t)digits_of(document);
-    char *text = json_dumps(document, layout | JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits));
-
-    return text ? text : sw_strdup("null");
-}
-
-char *sw_json_dump(const json_t *document)
-{
-    return dump(document, JSON_COMPACT);
-}
-
-char *sw_json_dump_pretty(const json_t *document)
-{
-    sw_autofree char *text = dump(document, JSON_INDENT(2));
-
-    return sw_format("%s\n", text);
 }
 
 json_t *sw_json_parse(const char *text, size_t length, const char *name, struct sw_error *err)

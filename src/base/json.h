@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "slipway.h"
 
 SW_DEFINE_AUTO(json, json_t *, json_decref)
@@ -48,7 +49,8 @@ bool sw_json_bool(const json_t *object, const char *key, bool missing);
 /* A number is seconds, a text "90s"; milliseconds. */
 int64_t sw_json_duration_ms(const json_t *object, const char *key, int64_t missing_ms);
 
-char *sw_json_dump(const json_t *document);          /* compact, insertion order */
+void sw_json_put(struct sw_buf *out, const json_t *document);   /* compact, insertion order */
+char *sw_json_dump(const json_t *document);          /* the same, owned */
 char *sw_json_dump_pretty(const json_t *document);   /* indent 2, ends with a newline */
 
 /* Bounded read of one JSON text (objects, arrays or scalars); `name` is for the message. */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/trusted.h"
+#include "core/stop.h"
 
 /* Every field but id, format and grace, once: writing, reading and releasing walk this table. */
 static const struct payload_field {
@@ -144,7 +145,7 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     snprintf(payload->job_id, sizeof payload->job_id, "%s", id);
     read_fields(payload, json);
     payload->filled |= version == 1;          /* its writer filled them in itself */
-    payload->grace_ms = sw_json_int(json, "grace_ms", 10000);
+    payload->grace_ms = sw_json_int(json, "grace_ms", SW_GRACE_MS);
     payload->time_grace_ms = sw_json_int(json, "time_grace_ms", 0);
     payload->time_ms = sw_json_int(json, "time_ms", 0);
     if (format)

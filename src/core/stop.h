@@ -15,6 +15,10 @@
 
 enum { SW_COLLECT_LEAST_MS = 30000, SW_STOP_SLACK_MS = 5000 };
 
+/* When the job does not say: the same, for the table of keys and for what reads a plan. */
+#define SW_GRACE "10s"
+enum { SW_GRACE_MS = 10000 };
+
 /* For the outputs, after the grace: as long as the grace, and half a minute at least. */
 static inline int64_t sw_collect_ms(int64_t grace_ms)
 {

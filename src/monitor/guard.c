@@ -54,7 +54,7 @@ static int64_t idle_since(struct sw_store *store, struct sw_job *job,
 static void stop(struct sw_store *store, const struct sw_platform *platform, struct sw_connection *conn,
                  const struct sw_job *job, const char *message)
 {
-    struct sw_observation seen = { .job = monitor_ref(job) };
+    struct sw_observation seen = { .job = sw_job_ref(job) };
 
     if (sw_store_cancel_intent(store, job->id, NULL) < 0 ||
         sw_platform_cancel(platform, conn, &seen.job, NULL) < 0)

@@ -25,8 +25,6 @@ int monitor_poll_all(const struct sw_monitor *monitor, struct poll_group *groups
 int monitor_reconcile(const struct sw_monitor *monitor, const struct poll_group *group,
                       json_t *unreachable, struct sw_error *err);
 
-struct sw_jobref monitor_ref(const struct sw_job *job);
-
 /* Fill in an observation of our own making. */
 void monitor_say(struct sw_observation *seen, enum sw_state state, const char *reason,
                  const char *message);

@@ -159,7 +159,7 @@ void monitor_read_progress(const struct sw_platform *platform, struct sw_connect
     const struct sw_job *job = out->job;
     struct progress_reading r = {
         .log = { platform, conn, &r.ref, seen->failed_replica > 0 ? seen->failed_replica : 0 },
-        .ref = monitor_ref(job),
+        .ref = sw_job_ref(job),
         .offset = sw_json_int(job->progress, "offset", 0),
         .reader = SW_PROGRESS_READER_INIT,
     };

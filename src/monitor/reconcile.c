@@ -70,13 +70,6 @@ static void batch_auto(struct poll_batch *batch)
         close(batch->owners);
 }
 
-struct sw_jobref monitor_ref(const struct sw_job *job)
-{
-    return (struct sw_jobref){ .id = job->id, .remote_id = job->remote_id,
-                               .attempt = job->attempt, .state = job->state,
-                               .details = job->details, .plan = job->plan };
-}
-
 /* ---- which rows are ours to observe ----------------------------------------------------------- */
 
 /* A clock that was set back since then would make it wait for ever: then it is time now. */
@@ -110,7 +103,7 @@ static bool is_ours_to_observe(struct poll_batch *batch, const struct sw_job *jo
 
 static struct sw_observation unseen(const struct sw_job *job)
 {
-    return (struct sw_observation){ .job = monitor_ref(job), .exit_code = SW_NO_EXIT_CODE,
+    return (struct sw_observation){ .job = sw_job_ref(job), .exit_code = SW_NO_EXIT_CODE,
                                     .failed_replica = -1 };
 }
 

@@ -327,7 +327,7 @@ struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command
     stream->command = sw_strdup(command);
     stream->target = (struct sw_ssh_target){ .host = stream->host, .port = ssh->port };
     if (!ssh->local)
-        ssh_arguments_make(&arguments, ssh, "no", command);
+        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, command);
     if (ssh_process_start(&stream->process, ssh->local ? local : arguments.list, SSH_GIVEN,
                           err) < 0)
         return NULL;

@@ -58,14 +58,14 @@ int ssh_master_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err);
 void ssh_master_end(struct sw_ssh *ssh, size_t host);
 int ssh_explain_current(const struct sw_ssh *ssh, const char *said, struct sw_error *err);
 
-/* The argument list of ssh for the current host, ended by `command` (NULL: none). */
+/* The argument list of ssh for the current host, ended by `command`; without one it becomes the master. */
 #define SSH_ARGUMENTS 64
 struct ssh_arguments {
     char *list[SSH_ARGUMENTS];   /* owned */
     size_t count;
 };
 void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ssh,
-                        const char *master, const char *command);
+                        const char *control_path, const char *command);
 void ssh_arguments_add(struct ssh_arguments *arguments, const char *text);
 void ssh_arguments_done(struct ssh_arguments *arguments);
 static inline void ssh_arguments_auto(struct ssh_arguments *a) { ssh_arguments_done(a); }

@@ -7,12 +7,14 @@
  * a client of it. Whether it lives is seen by connecting to its socket, without a process.
  *
  * The socket's name is a hash of all that makes a connection another one; its folder is ours
- * alone (0700, checked). ssh adds 17 characters while it binds, and 108 are all there are.
+ * alone (0700, checked). ssh adds 17 characters while it binds, we 4 (".new"), and 108 are all
+ * there are.
  */
 #include "net/ssh_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -24,7 +26,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-#define LONGEST_PATH (sizeof ((struct sockaddr_un *)0)->sun_path - 1 - 17)
+#define LONGEST_PATH (sizeof ((struct sockaddr_un *)0)->sun_path - 1 - 17 - 4)
 #define NAME_LENGTH 16
 
 /* ---- where the sockets are ------------------------------------------------------------------- */
@@ -161,7 +163,7 @@ static void add_login(struct ssh_arguments *arguments, const struct sw_ssh *ssh)
 }
 
 void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ssh,
-                        const char *master, const char *command)
+                        const char *control_path, const char *command)
 {
     *arguments = (struct ssh_arguments){ .count = 0 };
     ssh_arguments_add(arguments, "ssh");
@@ -169,8 +171,8 @@ void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ss
         ssh_arguments_add(arguments, "-F");
         ssh_arguments_add(arguments, ssh->config_file);
     }
-    add_option(arguments, "ControlPath", ssh->hosts[ssh->current].control_path);
-    add_option(arguments, "ControlMaster", master);
+    add_option(arguments, "ControlPath", control_path);
+    add_option(arguments, "ControlMaster", command ? "no" : "yes");
     add_rules(arguments, ssh);
     add_login(arguments, ssh);
     if (!command) {
@@ -236,14 +238,14 @@ int ssh_explain_current(const struct sw_ssh *ssh, const char *said, struct sw_er
     return sw_ssh_explain(&target, said, err);
 }
 
-static int log_in(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
+static int log_in(struct sw_ssh *ssh, const char *control_path, int64_t until_ms, struct sw_error *err)
 {
     sw_auto(ssh_arguments) struct ssh_arguments arguments = { .count = 0 };
     sw_auto(sw_buf) struct sw_buf said = SW_BUF_INIT;
     struct ssh_process process = SSH_PROCESS_NONE;
     int status;
 
-    ssh_arguments_make(&arguments, ssh, "yes", NULL);
+    ssh_arguments_make(&arguments, ssh, control_path, NULL);
     if (ssh_process_start(&process, arguments.list, SSH_SILENT, err) < 0)
         return -1;
     ssh->counters.processes++;
@@ -256,6 +258,24 @@ static int log_in(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
     if (status > 0)
         return ssh_explain_current(ssh, sw_buf_text(&said), err);
     return ssh_explain_current(ssh, "the login timed out", err);
+}
+
+/* Under the lock. The socket of a login gets its last name when it answers: an ssh that ends removes the
+ * name that it was given, and so cannot remove the socket of the one that followed it. */
+static int start_master(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
+{
+    const struct ssh_host *host = &ssh->hosts[ssh->current];
+    sw_autofree char *fresh = sw_format("%s.new", host->control_path);
+    sw_autofd int left = dial(fresh);            /* by a process that died after its login */
+
+    if (left < 0) {
+        unlink(fresh);
+        if (log_in(ssh, fresh, until_ms, err) < 0)
+            return -1;
+    }
+    if (rename(fresh, host->control_path) < 0 || !answers(ssh))
+        return sw_fail(err, SW_E_UNREACHABLE, "the connection to %s ended at once", host->name);
+    return 0;
 }
 
 int ssh_master_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
@@ -271,12 +291,7 @@ int ssh_master_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
         return -1;
     if (answers(ssh))            /* another process was faster */
         return 0;
-    unlink(host->control_path);
-    if (log_in(ssh, own < until_ms ? own : until_ms, err) < 0)
-        return -1;
-    if (!answers(ssh))
-        return sw_fail(err, SW_E_UNREACHABLE, "the connection to %s ended at once", host->name);
-    return 0;
+    return start_master(ssh, own < until_ms ? own : until_ms, err);
 }
 
 void ssh_master_end(struct sw_ssh *ssh, size_t index)

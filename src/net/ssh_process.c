@@ -16,8 +16,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/proc.h"
 
 extern char **environ;
 
@@ -70,14 +72,8 @@ static int spawn(pid_t *pid, char *const argv[], const struct ends *ends, enum s
     sigaddset(&usual, SIGINT);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    if (wiring == SSH_SILENT) {
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-        posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    } else {
-        posix_spawn_file_actions_adddup2(&actions, ends->in[1], 0);
-        posix_spawn_file_actions_adddup2(&actions,
-                                         wiring == SSH_PIPES ? ends->out[1] : ends->in[1], 1);
-    }
+    posix_spawn_file_actions_adddup2(&actions, ends->in[1], 0);
+    posix_spawn_file_actions_adddup2(&actions, wiring == SSH_PIPES ? ends->out[1] : ends->in[1], 1);
     posix_spawn_file_actions_adddup2(&actions, ends->err[1], 2);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
@@ -88,6 +84,33 @@ static int spawn(pid_t *pid, char *const argv[], const struct ends *ends, enum s
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failed;
+}
+
+struct silent {
+    char *const *argv;
+    int err;
+};
+
+static void become_silent(void *context, struct sw_start_failure *why)
+{
+    const struct silent *silent = context;
+    int null = open("/dev/null", O_RDWR);
+
+    setpgid(0, 0);
+    signal(SIGINT, SIG_DFL);
+    if (null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(silent->err, 2) == 2)
+        execvp(silent->argv[0], silent->argv);
+    why->error = errno;
+}
+
+/* A login. It ends with us: a later process would find the lock free and log in beside it. */
+static int start_silent(pid_t *pid, char *const argv[], const struct ends *ends)
+{
+    struct silent silent = { argv, ends->err[1] };
+    struct sw_start_failure why;
+
+    *pid = sw_proc_start(become_silent, &silent, &why, NULL);
+    return *pid > 0 ? 0 : why.error ? why.error : EAGAIN;
 }
 
 static void unblock(int fd)
@@ -104,7 +127,8 @@ int ssh_process_start(struct ssh_process *process, char *const argv[], enum ssh_
     pid_t pid = 0;
 
     *process = (struct ssh_process)SSH_PROCESS_NONE;
-    failed = open_ends(&ends, wiring, given) < 0 ? errno : spawn(&pid, argv, &ends, wiring);
+    failed = open_ends(&ends, wiring, given) < 0 ? errno :
+             wiring == SSH_SILENT ? start_silent(&pid, argv, &ends) : spawn(&pid, argv, &ends, wiring);
     close_ends(&ends, 1);
     if (failed) {
         close_ends(&ends, 0);

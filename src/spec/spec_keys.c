@@ -9,6 +9,7 @@
 #include "spec/spec.h"
 
 #include "core/job_event.h"
+#include "core/stop.h"
 
 #define SECOND INT64_C(1000)
 #define DAY    (86400 * SECOND)
@@ -184,7 +185,7 @@ const struct sw_option sw_spec_keys[] = {
       .help = "where to run: one name, or an ordered list of them" },
     { "workdir", SW_TEXT, .flag = "workdir", .trust = SW_TRUST_PROFILE,
       .help = "folder the command runs in" },
-    { "grace", SW_DURATION, .flag = "grace", .initial = "10s", .most = DAY,
+    { "grace", SW_DURATION, .flag = "grace", .initial = SW_GRACE, .most = DAY,
       .help = "time between TERM and KILL when the job is stopped" },
     { "keep", SW_DURATION, .flag = "keep", .least = SECOND,
       .help = "how long files are kept after the end; for ever when not given" },

@@ -44,6 +44,13 @@ static int number_or(sqlite3_stmt *statement, int column, int missing)
                : sqlite3_column_int(statement, column);
 }
 
+struct sw_jobref sw_job_ref(const struct sw_job *job)
+{
+    return (struct sw_jobref){ .id = job->id, .remote_id = job->remote_id, .attempt = job->attempt,
+                               .state = job->state, .details = job->details, .plan = job->plan,
+                               .finished = job->phase == SW_PHASE_OVER };
+}
+
 int store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
 {
     const char *state;

@@ -68,6 +68,8 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
+struct sw_jobref sw_job_ref(const struct sw_job *job);       /* borrows from the row */
+static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
 
 /* duties.c: what is missed when no process looks after the job. */
 enum sw_duty {
@@ -87,7 +89,6 @@ struct sw_duties {
     int64_t next_ms;                 /* the next attempt that waits for its time; 0: none does */
 };
 int sw_store_duties(struct sw_store *store, struct sw_duties *out, struct sw_error *err);
-static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
  * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner.

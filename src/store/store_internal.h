@@ -62,7 +62,7 @@ bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 /* Our own mark in the file's header: "SWJB"; and the version of our tables (1 to 5 were never released). */
 enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 7 };
 
-/* Is this file one of ours, and of our version? Reads only, inside a transaction. *version: 0 for a file
+/* Is this file a job store of this version? Reads only, inside a transaction. *version: 0 for a file
  * without tables, which only a writer accepts. */
 int store_check_version(struct sw_store *store, int64_t *version, struct sw_error *err);
 /* Many processes may try at once; one does it. */

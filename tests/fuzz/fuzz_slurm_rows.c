@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_slurm_rows.c - any bytes as what squeue and sacct print: rows or no rows, and an observation whose
- * texts end and whose state is one of ours.
+ * texts end and whose state is one that we know.
  */
 #include <string.h>
 

@@ -195,7 +195,7 @@ static void gather(struct pass *pass, const json_t *list)
             pass->endings[pass->count++] = (struct docker_ending){
                 .container = container, .job = number,
                 .kill_ms = sw_monotonic_ms() +
-                           sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", 10000)) };
+                           sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", SW_GRACE_MS)) };
     }
 }
 

@@ -73,7 +73,7 @@ static inline struct docker_connection *docker_of(const struct sw_connection *co
     return (struct docker_connection *)conn;
 }
 
-/* A client of the engine for one call of ours. */
+/* A client of the engine for one call. */
 static inline struct docker_api *docker_borrow(const struct sw_connection *conn,
                                                struct sw_error *err)
 {
@@ -441,7 +441,7 @@ int docker_start(struct docker_api *api, const char *id, const char *network, st
 int docker_queue_submit(struct docker_sending *sending, struct sw_error *err);
 /* Is the lock on the GPUs still there? */
 int docker_queue_holds(struct docker_api *api, const char *lock, struct sw_error *err);
-/* Start what waits and fits. `list`: all containers of ours, as they were a moment ago. */
+/* Start what waits and fits. `list`: all containers with our label, as they were a moment ago. */
 int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err);
 /* What a waiting job waits for: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
@@ -534,9 +534,9 @@ int docker_record_fetch(const struct docker_job *job, const struct docker_contai
 const char *docker_bound_ends(const json_t *container);
 
 /* ---- docker_events.c --------------------------------------------------------------------------
- * The watch (platform/kit/watch.h) holds one stream open and hears when a container of ours starts, pauses,
- * runs out of memory, ends or is removed. The list of containers stays the truth: the stream says when it is
- * worth asking for one, and how a container ended, which the list does not. */
+ * The watch (platform/kit/watch.h) holds one stream open and hears when a container with our label starts,
+ * pauses, runs out of memory, ends or is removed. The list of containers stays the truth: the stream says
+ * when it is worth asking for one, and how a container ended, which the list does not. */
 
 /* Nothing is asked before docker_wake_fd(). */
 struct sw_watch *docker_events_open(const struct docker_endpoint *endpoint);

@@ -26,7 +26,7 @@ static int64_t grace_of(const char *folder)
 {
     sw_auto(json) json_t *launch = local_record_read(folder, LOCAL_LAUNCH);
 
-    return sw_json_int(launch, "grace_ms", 10000);
+    return sw_json_int(launch, "grace_ms", SW_GRACE_MS);
 }
 
 static void signal_supervisor(const char *folder)

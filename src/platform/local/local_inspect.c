@@ -65,7 +65,7 @@ ssize_t local_log_read(struct sw_connection *conn, const struct sw_jobref *job, 
 }
 
 static int stat_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                       struct stat *info, struct sw_error *err)
+                    struct stat *info, struct sw_error *err)
 {
     sw_autofd int fd = open_beside(conn, job, replica, "log");
 

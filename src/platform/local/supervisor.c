@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "core/stop.h"
 #include "platform/local/local_internal.h"
 
 enum { SECRETS_FD = 3, CONTROL_FD = 4, LOCK_PATIENCE_MS = 10000 };
@@ -84,7 +85,7 @@ static int load(struct sup *sup, struct sw_error *err)
     sup->attempt = (int)sw_json_int(sup->launch, "attempt", 1);
     sup->nodes = (int)sw_json_int(sup->launch, "nodes", 1);
     sup->gpus = (int)sw_json_int(sup->launch, "gpus", 0);
-    sup->grace_ms = sw_json_int(sup->launch, "grace_ms", 10000);
+    sup->grace_ms = sw_json_int(sup->launch, "grace_ms", SW_GRACE_MS);
     sup->time_ms = sw_json_int(sup->launch, "time_ms", 0);
     sup->disk_wait_ms = sw_json_int(sup->launch, "disk_wait_ms", 60000);
     sup->cpus = json_number_value(json_object_get(sup->launch, "cpus"));

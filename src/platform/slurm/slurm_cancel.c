@@ -130,7 +130,7 @@ static int ask_about(struct sw_connection *conn, struct sw_batch_job *jobs, stru
 static void begin(struct sw_connection *conn, struct sw_batch_job *one, struct slurm_stop *stop,
                   int64_t deadline_ms)
 {
-    int64_t grace_ms = sw_json_int(one->job->plan, "grace_ms", 10000);
+    int64_t grace_ms = sw_json_int(one->job->plan, "grace_ms", SW_GRACE_MS);
 
     stop->hard_at_ms = sw_monotonic_ms() + LATE_MS + sw_stop_budget_ms(grace_ms);
     stop->deadline_ms = stop->hard_at_ms + CANCEL_PATIENCE_MS;

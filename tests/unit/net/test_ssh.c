@@ -405,6 +405,39 @@ static void processes_that_start_together_share_one_login(void **state)
     finish(ssh);
 }
 
+static void expect_no_master(void)
+{
+    int64_t until = sw_monotonic_ms() + 20000;
+    pid_t pid;
+
+    while (processes_with("-fN", &pid) > 0 && sw_monotonic_ms() < until)
+        sw_sleep_ms(5);
+    assert_int_equal(processes_with("-fN", &pid), 0);
+}
+
+static void a_process_killed_in_its_login_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        struct sw_ssh *ssh = open_with(usual());
+        pid_t child = fork();
+        int status;
+
+        if (child == 0) {
+            struct sw_ssh *own = open_with(usual());
+
+            expect_echo(own);
+            _exit(0);
+        }
+        sw_sleep_ms(5 * i);
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        expect_echo(ssh);
+        finish(ssh);
+        expect_no_master();
+    }
+}
+
 static void a_killed_master_costs_one_new_login_and_no_call(void **state)
 {
     struct sw_ssh *ssh = open_with(usual());
@@ -877,6 +910,7 @@ int main(void)
         cmocka_unit_test(bash_as_sh_serves_the_same),
         cmocka_unit_test(a_thousand_calls_share_one_login_and_two_processes),
         cmocka_unit_test(processes_that_start_together_share_one_login),
+        cmocka_unit_test(a_process_killed_in_its_login_is_in_nobodys_way),
         cmocka_unit_test(a_killed_master_costs_one_new_login_and_no_call),
         cmocka_unit_test(a_master_that_hears_nothing_any_more_is_replaced),
         cmocka_unit_test(a_state_folder_with_a_long_name_is_no_obstacle),

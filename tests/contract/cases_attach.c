@@ -241,7 +241,7 @@ static void an_adopted_job_can_be_canceled(void **state)
     expect_ok(sw_adopt(here->session, here->fixture->name, job, &err), &err, "adopt");
     expect_ok(sw_cancel(here->session, job, &err), &err, "cancel");
     expect_state(here, job, SW_CANCELED);
-    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+    expect_none_left(here, job);
 }
 
 const struct contract_case cases_attach[] = {

@@ -40,7 +40,7 @@ static void a_running_job_can_be_canceled(void **state)
     cancel(here, job);
     expect_state(here, job, SW_CANCELED);
     assert_int_equal(wait_until_over(here, job), 130);
-    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+    expect_none_left(here, job);
 }
 
 static void a_job_canceled_right_after_its_submit_is_canceled(void **state)
@@ -50,7 +50,7 @@ static void a_job_canceled_right_after_its_submit_is_canceled(void **state)
 
     cancel(here, job);
     expect_state(here, job, SW_CANCELED);
-    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+    expect_none_left(here, job);
 }
 
 static void canceling_twice_is_the_same_as_once(void **state)
@@ -106,7 +106,7 @@ static void a_job_that_ignores_the_polite_request_is_killed(void **state)
     assert_true(wait_for_lines(mark, 1));
     cancel(here, job);
     expect_state(here, job, SW_CANCELED);
-    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+    expect_none_left(here, job);
 }
 
 static void processes_that_ran_away_from_the_job_are_found_too(void **state)
@@ -118,7 +118,7 @@ static void processes_that_ran_away_from_the_job_are_found_too(void **state)
 
     assert_true(wait_for_lines(mark, 3));
     cancel(here, job);
-    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+    expect_none_left(here, job);
     expect_state(here, job, SW_CANCELED);
 }
 

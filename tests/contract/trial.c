@@ -420,6 +420,25 @@ long peak_memory_kib(void)
     return atol(line + strlen("VmHWM:"));
 }
 
+void expect_none_left(const struct trial *here, const char *id)
+{
+    int64_t until = sw_monotonic_ms() + 2000;
+    char pid[24] = "", path[64], line[256] = "";
+    FILE *command;
+
+    while (processes_of(here->dir, id, pid, sizeof pid) > 0 && sw_monotonic_ms() < until)
+        sw_sleep_ms(10);
+    if (processes_of(here->dir, id, pid, sizeof pid) == 0)
+        return;
+    snprintf(path, sizeof path, "/proc/%s/cmdline", pid);
+    command = fopen(path, "r");
+    for (size_t i = command ? fread(line, 1, sizeof line - 1, command) : 0; i-- > 1;)
+        line[i - 1] = line[i - 1] ? line[i - 1] : ' ';
+    if (command)
+        fclose(command);
+    fail_msg("process %s is still there: %s", pid, line);
+}
+
 /* ---- the end of a trial ---------------------------------------------------------------------------- */
 
 static void stop_what_is_left(struct trial *here)

@@ -8,42 +8,42 @@ That the library accepts the stand-in shows that the stand-in is like the hub; t
 equal shows that we are like the library. It comes from PyPI into VENV_FOLDER; exit status 77
 (skipped) when it cannot be had.
 """
-import json
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
-from hub_scene import HF_PLANTS, Stage, claim, finish, peer_python, tree  # noqa: E402
+from hub_scene import HF_PLANTS, Peer, Stage, claim, finish, peer_python, tree  # noqa: E402
 
 FETCH, VENV = sys.argv[2:4]
 LIBRARY = "huggingface_hub==2.4.0"
 
 # Runs inside the venv: list and download with the library, tell what it saw.
 PEER = """
-import json, sys
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
-repo, kind, revision, place = sys.argv[1:]
-try:
-    snapshot_download(repo, repo_type=kind, revision=revision, local_dir=place)
-    entries = HfApi().list_repo_tree(repo, repo_type=kind, revision=revision, recursive=True)
-    seen = {e.path: e.lfs.sha256 if e.lfs else e.blob_id for e in entries if hasattr(e, "size")}
-    paths = HfApi().get_paths_info(repo, sorted(seen)[:3], repo_type=kind, revision=revision)
-    print(json.dumps({"files": seen, "asked": [p.path for p in paths]}))
-except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
-    print(json.dumps({"error": type(error).__name__}))
+
+def answer(repo, kind, revision, place):
+    try:
+        snapshot_download(repo, repo_type=kind, revision=revision, local_dir=place)
+        entries = HfApi().list_repo_tree(repo, repo_type=kind, revision=revision, recursive=True)
+        seen = {e.path: e.lfs.sha256 if e.lfs else e.blob_id for e in entries if hasattr(e, "size")}
+        paths = HfApi().get_paths_info(repo, sorted(seen)[:3], repo_type=kind, revision=revision)
+        return {"files": seen, "asked": [p.path for p in paths]}
+    except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
+        return {"error": type(error).__name__}
 """
 
 
-def ask_peer(python, stage, repo, kind, revision, settings):
+def environment_of(stage, settings):
+    return stage.environment(HF_ENDPOINT=stage.sim.at["hub"], HF_HUB_DISABLE_TELEMETRY="1",
+                             HF_HUB_DISABLE_PROGRESS_BARS="1", HF_HUB_DISABLE_XET="1",
+                             HF_HUB_DISABLE_UPDATE_CHECK="1", **settings)
+
+
+def ask_peer(peer, stage, repo, kind, revision, settings):
     place = stage.place()
-    environment = stage.environment(HF_ENDPOINT=stage.sim.at["hub"], HF_HUB_DISABLE_TELEMETRY="1",
-                                    HF_HUB_DISABLE_PROGRESS_BARS="1", HF_HUB_DISABLE_XET="1",
-                                    HF_HUB_DISABLE_UPDATE_CHECK="1", **settings)
-    done = subprocess.run([python, "-c", PEER, repo, kind, revision, place], env=environment,
-                          capture_output=True, text=True, timeout=120)
-    answer = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"error": done.stderr}
+    answer = peer.ask(environment_of(stage, settings), repo, kind, revision, place)
     return answer, tree(place) if place.exists() else {}
 
 
@@ -54,7 +54,7 @@ def ask_us(stage, uri, settings):
     return done.returncode, tree(place) if place.exists() else {}
 
 
-def compare(python, stage):
+def compare(peer, stage):
     for repo, kind, revision, token, planted in (
             ("org/name", "model", "main", {}, "models/org/name"),
             ("org/name", "model", "refs/pr/1", {"HF_TOKEN": "hf_good"}, "models/org/name"),
@@ -62,7 +62,7 @@ def compare(python, stage):
             ("gated/name", "model", "main", {"HF_TOKEN": "hf_good"}, "models/gated/name"),
             ("old/name", "model", "main", {"HF_TOKEN": "hf_good"}, "models/org/name")):
         name = f"{kind} {repo}@{revision}"
-        answer, theirs = ask_peer(python, stage, repo, kind, revision, token)
+        answer, theirs = ask_peer(peer, stage, repo, kind, revision, token)
         code, ours = ask_us(stage, f"hf_{kind}://{repo}@{revision}", token)
         claim(f"{name}: the library lists and downloads it", "error" not in answer and
               theirs == stage.planted(planted) and set(answer["files"]) == set(theirs), answer)
@@ -70,13 +70,13 @@ def compare(python, stage):
               f"{code} {sorted(ours)} {sorted(theirs)}")
 
 
-def compare_refusals(python, stage):
+def compare_refusals(peer, stage):
     for repo, revision, token, error in (
             ("gated/name", "main", {"HF_TOKEN": "hf_plain"}, "GatedRepoError"),
             ("private/name", "main", {}, "RepositoryNotFoundError"),
             ("org/nothing", "main", {"HF_TOKEN": "hf_good"}, "RepositoryNotFoundError"),
             ("org/name", "nothing", {}, "RevisionNotFoundError")):
-        answer, _ = ask_peer(python, stage, repo, "model", revision, token)
+        answer, _ = ask_peer(peer, stage, repo, "model", revision, token)
         code, _ = ask_us(stage, f"hf_model://{repo}@{revision}", token)
         claim(f"{repo}@{revision}: both are refused", answer.get("error") == error and code != 0, answer)
 
@@ -84,8 +84,10 @@ def compare_refusals(python, stage):
 def main():
     python = peer_python(VENV, LIBRARY, "huggingface_hub")
     with Stage("sim_hf.py", HF_PLANTS) as stage:
-        compare(python, stage)
-        compare_refusals(python, stage)
+        peer = Peer(python, PEER, environment_of(stage, {}))
+        compare(peer, stage)
+        compare_refusals(peer, stage)
+        peer.close()
         complaints = stage.sim.order("report")["violations"]
         claim("the stand-in has nothing to complain about, of either", not complaints,
               "\n".join(complaints))

@@ -8,13 +8,12 @@ That the client accepts the stand-in shows that the stand-in is like NGC; that b
 shows that we are like the client. It comes from PyPI into VENV_FOLDER; exit status 77 (skipped)
 when it cannot be had. The client speaks https to any host, so the stand-in does too.
 """
-import json
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
-from hub_scene import NGC_PLANTS, Stage, claim, finish, peer_python, tree  # noqa: E402
+from hub_scene import NGC_PLANTS, Peer, Stage, claim, finish, peer_python, tree  # noqa: E402
 
 FETCH, VENV = sys.argv[2:4]
 NEW_KEY, OLD_KEY = "nvapi-good", "bGVnYWN5LWtleQ=="
@@ -23,12 +22,11 @@ KINDS = {"model": "models", "resource": "resources"}
 # Runs inside the venv: sign in, list and download with the client, tell what it saw. The answers
 # are held against the limits the client knows of its server (isValid).
 PEER = """
-import json, sys
 from ngcsdk import Client
 from ngcbase.errors import NgcException
-kind, target, org, team, place = sys.argv[1:]
-artifact, _, version = target.partition(":")
-try:
+
+def look(kind, target, org, team, place):
+    artifact, _, version = target.partition(":")
     client = Client()
     client.configure(org_name=org or None, team_name=team or None)
     here = getattr(client.registry, kind)
@@ -41,11 +39,15 @@ try:
     some = here.download_version(target, destination=place + "/some", file_patterns=[files[-2:][0].path])
     if not all(answer.isValid() for answer in [about, here.info(f"{artifact}:{version}"), *files, *versions]):
         raise ValueError("an answer is not valid")
-    print(json.dumps({"files": {f.path: [f.sizeInBytes, f.sha256_base64] for f in files},
-                      "versions": [v.versionId for v in versions], "latest": latest, "version": version,
-                      "ended": [whole.status, some.status], "whole": whole.path, "some": some.path}))
-except (NgcException, ValueError) as error:
-    print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
+    return {"files": {f.path: [f.sizeInBytes, f.sha256_base64] for f in files},
+            "versions": [v.versionId for v in versions], "latest": latest, "version": version,
+            "ended": [whole.status, some.status], "whole": whole.path, "some": some.path}
+
+def answer(*words):
+    try:
+        return look(*words)
+    except (NgcException, ValueError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
 """
 
 
@@ -58,13 +60,27 @@ def settings(stage, key):
                              NGC_CLI_PROGRESS_BAR_STYLE="NONE", **keys)
 
 
-def ask_peer(python, stage, kind, target, key, team, guest=False):
+class Peers:
+    """The client reads its key when it is imported, so each key has a process of its own."""
+
+    def __init__(self, python, stage):
+        self.start = lambda key: Peer(python, PEER, settings(stage, key))
+        self.by_key = {}
+
+    def of(self, key):
+        if key not in self.by_key:
+            self.by_key[key] = self.start(key)
+        return self.by_key[key]
+
+    def close(self):
+        for peer in self.by_key.values():
+            peer.close()
+
+
+def ask_peer(peers, stage, kind, target, key, team, guest=False):
     place = stage.place()
     (place / "some").mkdir(parents=True)
-    done = subprocess.run([python, "-c", PEER, kind, target, "" if guest else "nv", team, place],
-                          env=settings(stage, key), capture_output=True, text=True, timeout=300)
-    said = done.stdout.splitlines()
-    return json.loads(said[-1]) if said and said[-1][0] == "{" else {"error": done.stdout + done.stderr}
+    return peers.of(key).ask(settings(stage, key), kind, target, "" if guest else "nv", team, place)
 
 
 def ask_us(stage, target, key):
@@ -74,7 +90,7 @@ def ask_us(stage, target, key):
     return done, tree(place) if place.exists() else {}
 
 
-def compare(python, stage):
+def compare(peers, stage):
     for kind, target, key, team, version in (
             ("model", "nv/team1/net:1.0", NEW_KEY, "team1", "1.0"),
             ("model", "nv/team1/net:1.0", OLD_KEY, "team1", "1.0"),
@@ -92,7 +108,7 @@ def compare(python, stage):
         parts = target.partition(":")[0].split("/")
         planted = stage.planted("/".join([KINDS[kind], parts[0], parts[1] if len(parts) == 3 else "_", parts[-1],
                                           version]))
-        answer = ask_peer(python, stage, kind, target, key, team, guest=not key)
+        answer = ask_peer(peers, stage, kind, target, key, team, guest=not key)
         claim(f"{name}: the client lists it", answer.get("version") == version and
               {path: size for path, (size, _) in answer["files"].items()} ==
               {path: len(content) for path, content in planted.items()} and version in answer["versions"], answer)
@@ -109,7 +125,9 @@ def compare_config_file(python, stage):
     config = stage.root / "home/.ngc/config"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(f"[nvapi-other]\napikey = nvapi-other\norg = x\n\n[CURRENT]\napikey = {NEW_KEY}\norg = nv\n")
-    answer = ask_peer(python, stage, "model", "nv/team1/net:2.0", None, "")
+    peers = Peers(python, stage)                   # a client that finds the file
+    answer = ask_peer(peers, stage, "model", "nv/team1/net:2.0", None, "")
+    peers.close()
     done, ours = ask_us(stage, "nv/team1/net:2.0", None)
     planted = stage.planted("models/nv/team1/net/2.0")
     claim("the key of the client's config file: the client uses it", "error" not in answer and
@@ -118,7 +136,7 @@ def compare_config_file(python, stage):
     config.unlink()
 
 
-def compare_refusals(python, stage):
+def compare_refusals(peers, stage):
     for kind, target, key, error, our_words in (
             ("model", "nv/team1/nothing:1", NEW_KEY, "ResourceNotFoundException", "no such model or resource"),
             ("resource", "nv/recipes:9", OLD_KEY, "ResourceNotFoundException", "no such model or resource"),
@@ -129,7 +147,7 @@ def compare_refusals(python, stage):
             ("model", "nv/team1/net:1.0", "YmFk", "Invalid apikey", "NGC_CLI_API_KEY"),
             ("model", "nv/team1/net:1.0", None, "ResourceNotFoundException", "NGC_KEY")):
         name = f"{kind} {target} with {key or 'no key'}"
-        answer = ask_peer(python, stage, kind, target, key, "", guest=not key)
+        answer = ask_peer(peers, stage, kind, target, key, "", guest=not key)
         done, ours = ask_us(stage, target, key)
         claim(f"{name}: the client is refused", error in answer.get("error", ""), answer)
         claim(f"{name}: so are we, and say why", done.returncode != 0 and our_words in done.stderr and not ours,
@@ -139,9 +157,11 @@ def compare_refusals(python, stage):
 def main():
     python = peer_python(VENV, "ngcsdk==4.37.0", "ngcsdk")
     with Stage("sim_ngc.py", NGC_PLANTS, secure=True) as stage:
-        compare(python, stage)
+        peers = Peers(python, stage)
+        compare(peers, stage)
         compare_config_file(python, stage)
-        compare_refusals(python, stage)
+        compare_refusals(peers, stage)
+        peers.close()
         complaints = stage.sim.order("report")["violations"]
         claim("the stand-in has nothing to complain about, of either", not complaints, "\n".join(complaints))
     finish()

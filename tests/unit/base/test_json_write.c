@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_json_write.c - what json_write.c writes is, character for character, what jansson writes; floats apart. */
+/* test_json_write.c - documents are written character for character as jansson writes them, floats apart. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

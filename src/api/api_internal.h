@@ -74,6 +74,9 @@ static inline int api_need(const struct sw_session *session, struct sw_error *er
     return session ? 0 : sw_fail(err, SW_E_USAGE, "there is no session: sw_open() failed, or was not called");
 }
 
+/* watcher_environment.c: what a watcher gets of ours; the list is owned, its texts are not. */
+char **api_watcher_environment(void);
+
 /* user_config.c */
 int api_load_once(struct sw_session *session, struct sw_error *err);    /* the lock is held */
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);

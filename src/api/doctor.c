@@ -58,7 +58,7 @@ static void check_space(struct sw_session *session, json_t *rows)
 static void check_helpers(json_t *rows)
 {
     static const char *const helpers[] = { "slipway-supervisor", "slipway-runner",
-                                           "slipway-hook" };
+                                           "slipway-hook", "slipway-watcher" };
 
     for (size_t i = 0; i < SW_COUNT(helpers); i++) {
         struct sw_error why = { 0 };
@@ -130,6 +130,23 @@ static void check_platforms(struct sw_session *session, json_t *rows)
     }
 }
 
+static void check_watcher(struct sw_session *session, json_t *rows)
+{
+    struct sw_error why = { 0 };
+    char *text = sw_watcher(session, &why);
+    sw_auto(json) json_t *status = text ? json_loads(text, 0, NULL) : NULL;
+    bool running = sw_json_bool(status, "running", false);
+    long long jobs = sw_json_int(status, "jobs", 0), notices = sw_json_int(status, "notices", 0);
+    const char *problem = status ? sw_json_str(status, "problem") : why.message;
+    sw_autofree char *message = running ? sw_format("looks after %lld job%s", jobs, jobs == 1 ? "" : "s")
+        : jobs + notices == 0 ? sw_strdup("not running, and no job needs it")
+        : sw_format("not running: %s", sw_text_empty(problem) ? sw_json_str(status, "missed") : problem);
+
+    sw_text_free(text);
+    finding(rows, "watcher", running || (jobs + notices == 0 && sw_text_empty(problem)), message,
+            "slipway watcher start");
+}
+
 char *sw_doctor(struct sw_session *session, struct sw_error *err)
 {
     json_t *rows = json_array();
@@ -139,6 +156,7 @@ char *sw_doctor(struct sw_session *session, struct sw_error *err)
     check_space(session, rows);
     check_helpers(rows);
     check_profiles(session, rows);
+    check_watcher(session, rows);
     check_platforms(session, rows);
     return api_text(rows);
 }

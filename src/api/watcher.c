@@ -73,13 +73,12 @@ static bool is_off(struct sw_session *session)
     return !sw_text_empty(ci) && strcmp(ci, "false") != 0;
 }
 
-static int start(const struct sw_watcher_place *place, struct sw_error *err)
+static int start(const struct sw_watcher_place *place, enum sw_watcher_kind *kind, struct sw_error *err)
 {
-    sw_autofree char *program = sw_helper_path("slipway-watcher", err);
-    char *argv[] = { (char *)"slipway-watcher", place->state_dir, NULL };
+    sw_autofree char **environment = api_watcher_environment();
     int64_t until_ms = sw_monotonic_ms() + START_MS, pause_ms = FIRST_PAUSE_MS;
 
-    if (!program || sw_proc_detach(program, argv, NULL, err) < 0)
+    if (sw_watcher_may_start(place, err) < 0 || sw_watcher_launch(place, environment, kind, err) < 0)
         return -1;
     for (; sw_monotonic_ms() < until_ms; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
         int heard = sw_watcher_wake(place, NULL);
@@ -88,6 +87,8 @@ static int start(const struct sw_watcher_place *place, struct sw_error *err)
             return 0;
         sw_sleep_ms(pause_ms);
     }
+    if (sw_watcher_may_start(place, err) < 0)
+        return -1;
     return sw_fail(err, SW_E_IO, "the watcher did not start");
 }
 
@@ -111,6 +112,7 @@ static int give_secrets(struct sw_session *session, const struct sw_watcher_plac
 int sw_attend(struct sw_session *session, const char *id, char **said, struct sw_error *err)
 {
     sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
+    enum sw_watcher_kind kind = SW_WATCHER_DETACHED;
     struct sw_duties due = { 0 };
     int running;
 
@@ -126,12 +128,14 @@ int sw_attend(struct sw_session *session, const char *id, char **said, struct sw
         return 0;
     }
     if (sw_watcher_place(session->state_dir, &place, err) < 0 ||
-        (running = sw_watcher_wake(&place, err)) < 0 || (!running && start(&place, err) < 0))
+        (running = sw_watcher_wake(&place, err)) < 0 || (!running && start(&place, &kind, err) < 0))
         return -1;
     if (!running)
-        *said = sw_strdup("a watcher started: it looks after this folder's jobs and ends with them "
-                          "(slipway watcher)");
-    return give_secrets(session, &place, id, err);
+        *said = sw_strdup(kind == SW_WATCHER_UNIT && !sw_watcher_lingers()
+                              ? "a watcher started, which ends when you log out; to keep it: loginctl enable-linger"
+                              : "a watcher started: it looks after this folder's jobs and ends with them "
+                                "(slipway watcher)");
+    return id ? give_secrets(session, &place, id, err) : 0;
 }
 
 /* ---- status and end ------------------------------------------------------------------------------- */
@@ -140,6 +144,7 @@ char *sw_watcher(struct sw_session *session, struct sw_error *err)
 {
     sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
     sw_auto(json) json_t *hello = NULL;
+    sw_autofree char *missed = NULL, *log = NULL;
     struct sw_error why = { 0 };
     struct sw_duties due = { 0 };
 
@@ -147,12 +152,32 @@ char *sw_watcher(struct sw_session *session, struct sw_error *err)
         sw_watcher_place(session->state_dir, &place, err) < 0)
         return NULL;
     hello = sw_watcher_hello(&place, &why);
-    if (!hello && why.code)
-        return sw_null(sw_pass(err, &why));
+    if (!hello && !why.code)
+        sw_watcher_may_start(&place, &why);
+    missed = missed_without(due.kinds);
+    log = sw_watcher_log_path(&place);
     return api_text(sw_json_object(
-        SW_INT("version", 1), SW_BOOL("running", hello != NULL), SW_INT("jobs", due.jobs),
-        SW_INT("notices", due.notices), SW_SUB("duties", names_of(due.kinds)),
+        SW_INT("version", 1), SW_BOOL("running", hello != NULL), SW_BOOL("off", is_off(session)),
+        SW_INT("jobs", due.jobs),
+        SW_INT("notices", due.notices), SW_SUB("duties", names_of(due.kinds)), SW_STR("missed", missed),
+        SW_STR("problem", why.code ? why.message : ""), SW_STR("log", log),
         SW_SUB("watcher", hello ? json_incref(hello) : json_null())));
+}
+
+int sw_watcher_start(struct sw_session *session, bool *started, struct sw_error *err)
+{
+    sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
+    enum sw_watcher_kind kind;
+    int running;
+
+    if (api_need(session, err) < 0 || sw_watcher_place(session->state_dir, &place, err) < 0 ||
+        (running = sw_watcher_wake(&place, err)) < 0)
+        return -1;
+    *started = !running;
+    if (running)
+        return 0;
+    sw_watcher_forgive(&place);
+    return start(&place, &kind, err);
 }
 
 int sw_watcher_end(struct sw_session *session, bool *ended, struct sw_error *err)

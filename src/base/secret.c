@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -101,12 +102,16 @@ void sw_secrets_free(struct sw_secrets *secrets)
     free(secrets);
 }
 
+static bool guarded;
+
 static void add(struct sw_secrets *secrets, const char *name, size_t name_length,
                 const char *value)
 {
     secrets->items = sw_realloc_array(secrets->items, secrets->count + 1, sizeof *secrets->items);
     secrets->items[secrets->count].name = sw_strndup(name, name_length);
     secrets->items[secrets->count].value = sw_strdup(value);
+    if (guarded)                     /* the system allows some memory to be locked, or none: then it is not */
+        (void)!mlock(secrets->items[secrets->count].value, strlen(value) + 1);
     secrets->count++;
 }
 
@@ -196,8 +201,33 @@ const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index)
     return secrets && index < secrets->count ? secrets->items[index].name : NULL;
 }
 
+void sw_secrets_add_owned(struct sw_secrets *to, const char *owner, const struct sw_secrets *from)
+{
+    assert(!strchr(owner, '/'));
+    for (size_t i = 0; from && i < from->count; i++) {
+        sw_autofree char *name = sw_format("%s/%s", owner, from->items[i].name);
+
+        add(to, name, strlen(name), from->items[i].value);
+    }
+}
+
+struct sw_secrets *sw_secrets_owned(const struct sw_secrets *all, const char *owner)
+{
+    struct sw_secrets *own = sw_secrets_new();
+    size_t length = strlen(owner);
+
+    for (size_t i = 0; all && i < all->count; i++) {
+        const char *name = all->items[i].name;
+
+        if (strncmp(name, owner, length) == 0 && name[length] == '/')
+            add(own, name + length + 1, strlen(name + length + 1), all->items[i].value);
+    }
+    return own;
+}
+
 void sw_secrets_guard(void)
 {
+    guarded = true;
     prctl(PR_SET_DUMPABLE, 0);
 }
 

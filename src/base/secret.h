@@ -45,13 +45,17 @@ int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_e
 void sw_secrets_add_value(struct sw_secrets *secrets, const char *name, const char *value);
 size_t sw_secrets_count(const struct sw_secrets *secrets);
 const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index);  /* borrowed */
+/* Several sets in one: those of `from` under "OWNER/NAME", and back. An owner's name has no slash. */
+void sw_secrets_add_owned(struct sw_secrets *to, const char *owner, const struct sw_secrets *from);
+struct sw_secrets *sw_secrets_owned(const struct sw_secrets *all, const char *owner);
 
 int sw_secrets_send(const struct sw_secrets *secrets, int fd);                /* to a pipe */
 struct sw_secrets *sw_secrets_receive(int fd, struct sw_error *err);          /* until EOF */
 void sw_secrets_export(const struct sw_secrets *secrets);                     /* setenv() each */
 
 /* For a program that holds secrets, first of all it does: its memory is in no core dump, and other
- * processes of the same user cannot read it (/proc/PID/mem, environ). A program that it executes is as
+ * processes of the same user cannot read it (/proc/PID/mem, environ); what it takes into a set from
+ * now on is not swapped out, where the system allows that. A program that it executes is as
  * usual again. */
 void sw_secrets_guard(void);
 

@@ -3,6 +3,7 @@
  * cancel.c - `slipway cancel JOB...`: stop jobs, wherever they run.
  */
 #include "cli/cli.h"
+#include "cli/cli_attach.h"
 
 struct cancel_options {
     bool yes, undo;
@@ -86,7 +87,8 @@ static int cancel_run(struct cli *cli, const struct cli_args *args, struct sw_er
         return 0;
     }
     list = cli_list(left);
-    sw_cancel_many(cli->session, list, json_array_size(left), cli_outcome, &outcomes, NULL);
+    if (sw_cancel_many(cli->session, list, json_array_size(left), cli_outcome, &outcomes, NULL) < 0)
+        cli_attend(cli, NULL);           /* one that is not confirmed is repeated */
     return cli_outcomes_end(&outcomes, err);
 }
 

@@ -13,7 +13,9 @@
 int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wait_for_capacity,
                struct sw_error *err);
 
-/* The job is left alone: a watcher looks after it where that is needed. */
+/* The job is left alone: a watcher looks after it where that is needed. `id` NULL: after all that need it. */
 void cli_attend(struct cli *cli, const char *id);
+/* Whether a watcher looks after the jobs that need one; nothing where none does. */
+void cli_say_watcher(struct cli *cli);
 
 #endif

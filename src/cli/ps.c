@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "cli/cli.h"
+#include "cli/cli_attach.h"
 #include "core/reason.h"
 
 #define NEWEST 20
@@ -171,9 +172,10 @@ static int ps_run(struct cli *cli, const struct cli_args *args, struct sw_error 
         say_none(cli, args, document);
     if (none)
         json_array_clear(json_object_get(document, "jobs"));
-    if (cli->format == CLI_TABLE)
+    if (cli->format == CLI_TABLE) {
         print_table(cli, document, leave_out(json_object_get(document, "jobs"), options, args));
-    else if (cli->format == CLI_NAME)
+        cli_say_watcher(cli);
+    } else if (cli->format == CLI_NAME)
         print_names(document);
     else
         return cli_document_print(cli, document, err);

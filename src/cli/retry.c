@@ -3,6 +3,7 @@
  * retry.c - `slipway retry JOB...`: try finished jobs again under the same id.
  */
 #include "cli/cli.h"
+#include "cli/cli_attach.h"
 
 struct retry_options {
     bool avoid_node, collect, yes;
@@ -69,6 +70,8 @@ static int retry_run(struct cli *cli, const struct cli_args *args, struct sw_err
     else
         sw_retry_many(cli->session, list, json_array_size(ids), options->avoid_node, cli_outcome, &outcomes,
                       NULL);
+    for (size_t i = 0; i < json_array_size(ids); i++)
+        cli_attend(cli, list[i]);
     return cli_outcomes_end(&outcomes, err);
 }
 

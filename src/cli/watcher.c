@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watcher.c - `slipway watcher [stop]`: what looks after jobs while no command waits for them.
+ * watcher.c - `slipway watcher [start|stop]`: what looks after jobs while no command waits for them.
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
+#include "cli/cli_attach.h"
 
 static void print_status(const struct cli *cli, const json_t *status)
 {
@@ -14,7 +16,13 @@ static void print_status(const struct cli *cli, const json_t *status)
 
     (void)cli;
     if (!sw_json_bool(status, "running", false)) {
+        const char *problem = sw_json_str(status, "problem"), *missed = sw_json_str(status, "missed");
+
         cli_printf("not running; %lld job%s would need it\n", jobs, jobs == 1 ? "" : "s");
+        if (!sw_text_empty(problem))
+            cli_printf("problem: %s\n", problem);
+        if (!sw_text_empty(missed))
+            cli_printf("without: %s\n", missed);
         return;
     }
     cli_printf("running: pid %lld, version %s\n", (long long)sw_json_int(watcher, "pid", 0),
@@ -26,6 +34,30 @@ static void print_status(const struct cli *cli, const json_t *status)
     cli_printf("\nlooks:   every %.0f s\n", (double)sw_json_int(watcher, "interval_ms", 0) / 1000);
     json_array_foreach(json_object_get(watcher, "unreachable"), i, each)
         cli_printf("error:   %s: %s\n", sw_json_str(each, "platform"), sw_json_str(each, "message"));
+    cli_printf("log:     %s\n", sw_json_str(status, "log"));
+}
+
+void cli_say_watcher(struct cli *cli)
+{
+    sw_auto(json) json_t *status = cli_document(sw_watcher(cli->session, NULL), NULL);
+    long long jobs = sw_json_int(status, "jobs", 0), notices = sw_json_int(status, "notices", 0);
+    const char *problem = sw_json_str(status, "problem");
+
+    if (sw_json_bool(status, "running", false))
+        cli_say(cli, "watcher: looks after %lld job%s", jobs, jobs == 1 ? "" : "s");
+    else if (jobs + notices > 0 && !sw_json_bool(status, "off", false))
+        cli_say(cli, "watcher: not running: %s ('slipway watcher start')",
+                sw_text_empty(problem) ? sw_json_str(status, "missed") : problem);
+}
+
+static int start(struct cli *cli, struct sw_error *err)
+{
+    bool started = false;
+
+    if (sw_watcher_start(cli->session, &started, err) < 0)
+        return -1;
+    cli_say(cli, started ? "a watcher started" : "a watcher was running already");
+    return 0;
 }
 
 static int stop(struct cli *cli, struct sw_error *err)
@@ -42,12 +74,14 @@ static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_e
 {
     sw_auto(json) json_t *status = NULL;
 
-    if (args->word_count > 0 && strcmp(args->words[0], "stop") != 0)
-        return sw_fail(err, SW_E_USAGE, "'%s' is no word for the watcher; there is: stop", args->words[0]);
+    const char *word = args->word_count > 0 ? args->words[0] : NULL;
+
+    if (word && strcmp(word, "start") != 0 && strcmp(word, "stop") != 0)
+        return sw_fail(err, SW_E_USAGE, "'%s' is no word for the watcher; there are: start, stop", word);
     if (!cli_session(cli, err))
         return -1;
-    if (args->word_count > 0)
-        return stop(cli, err);
+    if (word)
+        return strcmp(word, "stop") == 0 ? stop(cli, err) : start(cli, err);
     status = cli_document(sw_watcher(cli->session, err), err);
     if (!status)
         return -1;
@@ -59,8 +93,8 @@ static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_e
 
 const struct command command_watcher = {
     .name = "watcher",
-    .args = "[stop]",
-    .summary = "show or stop the process that looks after detached jobs",
+    .args = "[start|stop]",
+    .summary = "show, start or stop the process that looks after detached jobs",
     .description =
         "A small process retries failed jobs, runs hooks and starts waiting jobs while no command waits for "
         "them. 'slipway run -d' and Ctrl-C start it when a job needs it; it ends a minute after the last "

@@ -3,6 +3,7 @@
  * send.c - the next attempts of jobs, some at a time. Each is written down before and after, whatever becomes
  * of another.
  */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "monitor/monitor_internal.h"
@@ -16,6 +17,21 @@ struct sending {
     const char *const *ids;
     struct sw_error *errors;           /* of the store, one for each */
 };
+
+/* It may come: the values are in the shell that submitted the job, or in that of a `slipway retry`. */
+static int wait_for_secret(struct sw_store *store, const struct sw_job *job, const struct sw_error *why,
+                           struct sw_error *err)
+{
+    struct sw_observation seen = { .job = { .id = job->id, .attempt = job->attempt } };
+    sw_autofree char *message = sw_format("attempt %d waits: %.160s; run `slipway retry %s` where it is set",
+                                          job->attempt, why->message, job->id);
+    int result;
+
+    monitor_say(&seen, SW_PENDING, "credential", message);
+    result = sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, err);
+    sw_store_let_go(store, job->id);
+    return result;
+}
 
 /* The row is claimed by us, and the platform certainly has nothing of it. */
 static int send_next(const struct sending *sending, const char *id, struct sw_error *err)
@@ -39,7 +55,7 @@ static int send_next(const struct sending *sending, const char *id, struct sw_er
     given = monitor->secrets ? monitor->secrets(monitor->context, id) : NULL;
     secrets = given ? NULL : sw_attempt_secrets(plan, NULL, NULL, &why);
     if (!given && !secrets)
-        return sw_attempt_refuse(monitor->store, id, job.attempt, "credential", &why, err);
+        return wait_for_secret(monitor->store, &job, &why, err);
     return sw_attempt_submit(&(struct sw_attempt){
         .store = monitor->store, .platform = sending->platform, .conn = sending->conn,
         .plan = plan, .number = job.attempt, .secrets = given ? given : secrets, .warn = monitor->warn,

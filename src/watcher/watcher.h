@@ -34,6 +34,45 @@ bool sw_watcher_place_holds(const struct sw_watcher_place *place);
 /* The lock of the one watcher: a descriptor; -1 with SW_E_CONFLICT when another process has it. */
 int sw_watcher_lock(const struct sw_watcher_place *place, struct sw_error *err);
 
+/* ---- launch.c ------------------------------------------------------------------------------------- */
+
+enum sw_watcher_kind { SW_WATCHER_DETACHED, SW_WATCHER_UNIT };
+/* Start the process; that it listens, its first answer tells. `environment` is all that it gets. */
+int sw_watcher_launch(const struct sw_watcher_place *place, char *const environment[],
+                      enum sw_watcher_kind *kind, struct sw_error *err);
+/* Does the user's service manager stay when the last session is over? */
+bool sw_watcher_lingers(void);
+
+/* ---- crashes.c: three within ten minutes, and it stays down --------------------------------------- */
+
+/* With the lock: this process watches from now on. SW_E_REFUSED: it shall stay down. */
+int sw_watcher_begin(const struct sw_watcher_place *place, struct sw_error *err);
+void sw_watcher_finish(const struct sw_watcher_place *place);        /* it ends as it should */
+void sw_watcher_note_crashes(const struct sw_watcher_place *place);  /* what kills this process is remembered */
+int sw_watcher_may_start(const struct sw_watcher_place *place, struct sw_error *err);
+void sw_watcher_forgive(const struct sw_watcher_place *place);
+
+/* ---- replace.c: the program was updated ------------------------------------------------------------ */
+
+struct sw_program {
+    char *path;                      /* NULL: not known */
+    uint64_t device, inode;
+};
+void sw_program_note(struct sw_program *program);                    /* the file of this process */
+void sw_program_done(struct sw_program *program);
+bool sw_program_replaced(const struct sw_program *program);          /* another one has its name */
+/* Become that one, with the lock and the secrets; returns only when that fails. */
+int sw_program_become(const struct sw_program *program, const struct sw_watcher_place *place, int lock,
+                      const struct sw_secrets *secrets, struct sw_error *err);
+/* What the program before left in this process: its lock, and *secrets (owned); -1: there was none. */
+int sw_watcher_inherit(struct sw_secrets **secrets);
+
+/* ---- log.c ---------------------------------------------------------------------------------------- */
+
+char *sw_watcher_log_path(const struct sw_watcher_place *place);     /* owned */
+/* One line, without these secrets; what cannot be written is lost. */
+void sw_watcher_log(const struct sw_watcher_place *place, const struct sw_secrets *secrets, const char *line);
+
 /* ---- talk.c: the client's side ------------------------------------------------------------------- */
 
 bool sw_socket_is_ours(int fd);      /* the process at its other end is the same user's */

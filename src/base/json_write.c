@@ -15,13 +15,33 @@
 
 #define COMPACT (-1)
 
-/* The text of a value that is no container: jansson's, with the digits of this one. */
-static void put_plain(struct sw_buf *out, const json_t *value)
+static void put_real(struct sw_buf *out, const json_t *value)
 {
-    size_t digits = json_is_real(value) ? (size_t)sw_real_digits(json_real_value(value)) : 0;
+    size_t digits = (size_t)sw_real_digits(json_real_value(value));
     sw_autofree char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits));
 
     sw_buf_add(out, text ? text : "null");
+}
+
+static void put_integer(struct sw_buf *out, json_int_t value)
+{
+    unsigned long long left = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
+    char text[24];
+    size_t at = sizeof text;
+
+    do
+        text[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        text[--at] = '-';
+    sw_buf_add_bytes(out, text + at, sizeof text - at);
+}
+
+/* What is neither text, number nor filled container. */
+static const char *word_of(const json_t *value)
+{
+    return json_is_object(value) ? "{}" : json_is_array(value) ? "[]" : json_is_true(value) ? "true"
+         : json_is_false(value) ? "false" : "null";
 }
 
 static void put_text(struct sw_buf *out, const char *text, size_t length)
@@ -102,9 +122,11 @@ static void put_value(struct sw_buf *out, const json_t *value, int depth)
     } else if (json_is_string(value)) {
         put_text(out, json_string_value(value), json_string_length(value));
     } else if (json_is_integer(value)) {
-        sw_buf_addf(out, "%lld", (long long)json_integer_value(value));
+        put_integer(out, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        put_real(out, value);
     } else {
-        put_plain(out, value);
+        sw_buf_add(out, word_of(value));
     }
 }
 

@@ -358,15 +358,17 @@ SW_API int sw_watch(struct sw_session *session, const char *const *ids, size_t c
                     struct sw_error *err);
 
 /* Hand what `id` needs while no process waits for it (retries, hooks, queues; NULL: what any job needs) to
- * the watcher of the state folder, which is started when none runs and one is needed. *said: a line for the user, to be released with
- * sw_text_free(), or NULL. SLIPWAY_WATCHER=off, or CI in the environment: none is started, and *said names
- * what does not happen. */
+ * the watcher of the state folder, which is started when none runs and one is needed. *said: a line for the
+ * user, to be released with sw_text_free(), or NULL. SLIPWAY_WATCHER=off, or CI in the environment: none is
+ * started, and *said names what does not happen. */
 SW_API int sw_attend(struct sw_session *session, const char *id, char **said, struct sw_error *err);
-/* {"version","running","off","jobs","notices","duties":[...],"missed","problem","log","watcher":{...} or null}:
+/* {"version","running","off","jobs","notices","duties":[...],"missed","problem","log","watcher":{...}|null}:
  * `missed` is what does not happen without it, `problem` why it does not start or answer. */
 SW_API char *sw_watcher(struct sw_session *session, struct sw_error *err);
 /* Start it whatever the environment says; *started: none ran. */
 SW_API int sw_watcher_start(struct sw_session *session, bool *started, struct sw_error *err);
+/* What a watcher would do now, in this process: look at all jobs that are not over and do what is due. */
+SW_API int sw_watcher_once(struct sw_session *session, struct sw_error *err);
 /* End it; *ended: one ran. Its jobs go on. */
 SW_API int sw_watcher_end(struct sw_session *session, bool *ended, struct sw_error *err);
 /* Be the watcher of this folder until it is needed no more: for a process of its own. */

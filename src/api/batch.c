@@ -49,7 +49,7 @@ size_t api_batch_open(const struct api_batch *batch)
 int api_batch_refresh(struct api_batch *batch, int64_t deadline_ms, json_t *unreachable,
                       struct sw_error *err)
 {
-    const struct sw_refresh_options options = { .deadline_ms = deadline_ms };
+    const struct sw_refresh_options options = { .deadline_ms = deadline_ms, .act = true };
     sw_autofree const char **ids = sw_alloc((batch->count + 1) * sizeof *ids);
     size_t open = 0;
 

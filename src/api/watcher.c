@@ -2,8 +2,8 @@
 /*
  * watcher.c - jobs that must be looked after are handed to the watcher of their state folder.
  *
- * It is started by whoever leaves such a job alone, and only then: a verb that reads never starts it. What
- * it is given, it is given through its socket; which jobs it looks after, the store says.
+ * It is started by a command that leaves such a job alone, and only then: a verb that reads never starts it.
+ * What it is given, it is given through its socket; which jobs it looks after, the store says.
  */
 #include "api/api_internal.h"
 
@@ -80,15 +80,15 @@ static int start(const struct sw_watcher_place *place, enum sw_watcher_kind *kin
 
     if (sw_watcher_may_start(place, err) < 0 || sw_watcher_launch(place, environment, kind, err) < 0)
         return -1;
-    for (; sw_monotonic_ms() < until_ms; pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS) {
+    for (; sw_monotonic_ms() < until_ms; pause_ms = pause_ms < LONGEST_PAUSE_MS ? pause_ms * 2 : pause_ms) {
         int heard = sw_watcher_wake(place, NULL);
 
         if (heard > 0)
             return 0;
+        if (sw_watcher_may_start(place, err) < 0)
+            return -1;
         sw_sleep_ms(pause_ms);
     }
-    if (sw_watcher_may_start(place, err) < 0)
-        return -1;
     return sw_fail(err, SW_E_IO, "the watcher did not start");
 }
 
@@ -132,7 +132,7 @@ int sw_attend(struct sw_session *session, const char *id, char **said, struct sw
         return -1;
     if (!running)
         *said = sw_strdup(kind == SW_WATCHER_UNIT && !sw_watcher_lingers()
-                              ? "a watcher started, which ends when you log out; to keep it: loginctl enable-linger"
+                              ? "a watcher started; it ends when you log out, unless: loginctl enable-linger"
                               : "a watcher started: it looks after this folder's jobs and ends with them "
                                 "(slipway watcher)");
     return id ? give_secrets(session, &place, id, err) : 0;
@@ -178,6 +178,14 @@ int sw_watcher_start(struct sw_session *session, bool *started, struct sw_error 
         return 0;
     sw_watcher_forgive(&place);
     return start(&place, &kind, err);
+}
+
+int sw_watcher_once(struct sw_session *session, struct sw_error *err)
+{
+    const struct sw_refresh_options options = { .deadline_ms = SW_REFRESH_PATIENT, .progress = true,
+                                                .act = true };
+
+    return api_need(session, err) < 0 ? -1 : api_refresh_within(session, NULL, 0, &options, NULL, err);
 }
 
 int sw_watcher_end(struct sw_session *session, bool *ended, struct sw_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watcher_environment.c - the variables that a watcher gets: those that its jobs and connections are read from,
- * and none that holds a credential. Credentials come through its socket.
+ * watcher_environment.c - the variables that a watcher gets: those that connections are made from, and none
+ * that holds a credential. Credentials come through its socket.
  */
 #include "api/api_internal.h"
 

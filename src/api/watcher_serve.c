@@ -190,7 +190,7 @@ static void find_lost_agent(json_t *errors)
 
     if (sw_text_empty(agent) || access(agent, F_OK) == 0 || json_array_size(errors) == 0)
         return;
-    text = sw_format("the ssh agent at %s is gone, and the keys that it held; run `slipway watcher stop`, then "
+    text = sw_format("the ssh agent at %s is gone, and the keys that it held; run `slipway watcher stop` and "
                      "`slipway watcher start` from a shell that has one", agent);
     add_error(errors, "ssh", text);
 }
@@ -245,11 +245,16 @@ static int64_t pause_ms(const struct api_watcher *watcher)
     return until_attempt < watcher->interval_ms ? until_attempt + 1 : watcher->interval_ms;
 }
 
+static int64_t longer(int64_t interval_ms)
+{
+    return interval_ms * 3 / 2 < LATEST_MS ? interval_ms * 3 / 2 : LATEST_MS;
+}
+
 static volatile sig_atomic_t told_to_end;        /* by a signal */
 
 static const char *reason_to_end(const struct api_watcher *watcher)
 {
-    return watcher->stops || told_to_end ? "it was told to"
+    return watcher->stops || told_to_end ? "asked to"
          : !sw_watcher_place_holds(&watcher->place) ? "the state folder is gone"
          : sw_program_replaced(&watcher->program) ? REPLACED : NULL;
 }
@@ -270,7 +275,7 @@ static void watch(struct api_watcher *watcher)
             return;
         }
         watcher->interval_ms = memcmp(&before, &watcher->due, sizeof before) != 0 ? SOONEST_MS
-                               : watcher->interval_ms * 3 / 2 < LATEST_MS ? watcher->interval_ms * 3 / 2 : LATEST_MS;
+                               : longer(watcher->interval_ms);
         if (api_wait_for_wake_or(watcher->session, pause_ms(watcher), watcher->wake) == API_WOKEN)
             watcher->interval_ms = SOONEST_MS;
     }
@@ -317,7 +322,7 @@ static void on_signal(int number)
     (void)!write(told_through, &one, sizeof one);
 }
 
-/* Of a service manager, or of a system that goes down: a wish to end like any other. */
+/* Of a service manager, or of a system that goes down: the same as the word "stop". */
 static void hear_signals(const struct api_watcher *watcher)
 {
     const struct sigaction action = { .sa_handler = on_signal };

@@ -53,8 +53,8 @@ pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why),
                     struct sw_start_failure *why, struct sw_error *err);
 
 /* Start a program that outlives us and has nothing of ours: a session of its own, no descriptor, the root
- * folder, umask 077, no signal blocked. `environment` NULL: ours. 0; -1: no process could be made. Whether the
- * program was there, its start does not tell. */
+ * folder, umask 077, no signal blocked. `environment` NULL: ours. 0; -1: no process could be made.
+ * Whether the program was there, its start does not tell. */
 int sw_proc_detach(const char *program, char *const argv[], char *const environment[], struct sw_error *err);
 
 /* Ask a program of this machine: `input` to its standard input, its output back, at most 64 KiB within

@@ -20,7 +20,8 @@
 
 /* The one list of verbs, in the order of the help. */
 #define VERBS(_) \
-    _(run) _(plan) _(ps) _(status) _(why) _(logs) _(events) _(wait) _(watch) _(watcher) _(top) _(cancel) _(retry) \
+    _(run) _(plan) _(ps) _(status) _(why) _(logs) _(events) _(wait) _(watch) _(watcher) _(top) _(cancel) \
+    _(retry) \
     _(exec) _(adopt) _(results) _(get) _(rm) _(gc) _(platforms) _(schema) _(cp) _(ls) _(check) \
     _(entrypoint) _(replicas) _(inventory) _(preflight) _(doctor) _(report) _(trust) _(completion) \
     _(version) _(help)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watcher.c - `slipway watcher [start|stop]`: what looks after jobs while no command waits for them.
+ * watcher.c - `slipway watcher [start|stop|once]`: what looks after jobs while no command waits for them.
  */
 #include <string.h>
 
@@ -43,9 +43,11 @@ void cli_say_watcher(struct cli *cli)
     long long jobs = sw_json_int(status, "jobs", 0), notices = sw_json_int(status, "notices", 0);
     const char *problem = sw_json_str(status, "problem");
 
+    if (jobs + notices == 0)
+        return;
     if (sw_json_bool(status, "running", false))
         cli_say(cli, "watcher: looks after %lld job%s", jobs, jobs == 1 ? "" : "s");
-    else if (jobs + notices > 0 && !sw_json_bool(status, "off", false))
+    else if (!sw_json_bool(status, "off", false))
         cli_say(cli, "watcher: not running: %s ('slipway watcher start')",
                 sw_text_empty(problem) ? sw_json_str(status, "missed") : problem);
 }
@@ -70,18 +72,29 @@ static int stop(struct cli *cli, struct sw_error *err)
     return 0;
 }
 
+static int once(struct cli *cli, struct sw_error *err)
+{
+    return sw_watcher_once(cli->session, err);
+}
+
+static const struct {
+    const char *word;
+    int (*act)(struct cli *cli, struct sw_error *err);
+} words[] = { { "start", start }, { "stop", stop }, { "once", once } };
+
 static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *status = NULL;
 
     const char *word = args->word_count > 0 ? args->words[0] : NULL;
 
-    if (word && strcmp(word, "start") != 0 && strcmp(word, "stop") != 0)
-        return sw_fail(err, SW_E_USAGE, "'%s' is no word for the watcher; there are: start, stop", word);
+    for (size_t i = 0; word && i < SW_COUNT(words); i++)
+        if (strcmp(word, words[i].word) == 0)
+            return cli_session(cli, err) ? words[i].act(cli, err) : -1;
+    if (word)
+        return sw_fail(err, SW_E_USAGE, "'%s' is no word for the watcher: start, stop and once are", word);
     if (!cli_session(cli, err))
         return -1;
-    if (word)
-        return strcmp(word, "stop") == 0 ? stop(cli, err) : start(cli, err);
     status = cli_document(sw_watcher(cli->session, err), err);
     if (!status)
         return -1;
@@ -93,12 +106,13 @@ static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_e
 
 const struct command command_watcher = {
     .name = "watcher",
-    .args = "[start|stop]",
+    .args = "[start|stop|once]",
     .summary = "show, start or stop the process that looks after detached jobs",
     .description =
         "A small process retries failed jobs, runs hooks and starts waiting jobs while no command waits for "
         "them. 'slipway run -d' and Ctrl-C start it when a job needs it; it ends a minute after the last "
-        "such job. SLIPWAY_WATCHER=off, or CI in the environment, keeps it from being started.",
+        "such job. SLIPWAY_WATCHER=off, or CI in the environment, keeps it from being started. The word once "
+        "does what is due now and ends, as a cron job may.",
     .example = "slipway watcher",
     .shared = { cli_output_document },
     .max_args = 1,

@@ -42,7 +42,7 @@ struct sw_refresh_options {
     int64_t deadline_ms;             /* a platform that is slower is reported as "still asking" */
     bool progress;                   /* read the logs for progress, too */
     /* Do what is due: start waiting jobs, retry, repeat cancels, enforce guards. Else it is only named; what
-     * belongs to an end (its log, its secrets) is done in any case, since an ended job is observed no more. */
+     * belongs to an end (its log, its secrets) is done anyway: an ended job is observed no more. */
     bool act;
 };
 

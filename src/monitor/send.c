@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "monitor/monitor_internal.h"
 
-enum { AT_ONCE = 8 };
+enum { AT_ONCE = 8, SECRET_MS = 60 * 1000 };          /* a secret that is missing is looked for again */
 
 struct sending {
     const struct sw_monitor *monitor;
@@ -29,6 +29,8 @@ static int wait_for_secret(struct sw_store *store, const struct sw_job *job, con
 
     monitor_say(&seen, SW_PENDING, "credential", message);
     result = sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, err);
+    if (result == 0)
+        result = sw_store_attempt_later(store, job->id, job->attempt, sw_now_ms() + SECRET_MS, err);
     sw_store_let_go(store, job->id);
     return result;
 }

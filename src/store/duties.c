@@ -12,7 +12,8 @@ static const char SQL_JOBS[] =
     "  coalesce(min(CASE WHEN phase = 'submitting' AND not_before_ms > 0 THEN not_before_ms END), 0)"
     " FROM jobs WHERE phase <> 'over' AND (duties <> 0 OR canceling = 1)";
 static const char SQL_NOTICES[] =
-    "SELECT (SELECT count(*) FROM notices INDEXED BY notices_open WHERE stage <> 'done' AND stage <> 'started') +"
+    "SELECT (SELECT count(*) FROM notices INDEXED BY notices_open"
+    "   WHERE stage <> 'done' AND stage <> 'started') +"
     " (SELECT count(*) FROM events JOIN jobs ON jobs.seq = events.job WHERE jobs.hooked = 1 AND"
     "   events.seq > (SELECT value FROM marks WHERE name = 'heard'))";
 

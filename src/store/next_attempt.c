@@ -29,6 +29,9 @@ static const char SQL_NEXT_ATTEMPT[] =
 static const char SQL_FORGET_DETAILS[] =
     "UPDATE documents SET details = NULL WHERE job = :seq"
     " AND (SELECT phase FROM jobs WHERE seq = :seq) = 'submitting'";
+static const char SQL_ATTEMPT_LATER[] =
+    "UPDATE jobs SET not_before_ms = :not_before"
+    " WHERE seq = :seq AND attempt = :attempt AND phase = 'submitting'";
 static const char SQL_ATTEMPT_NOW[] =
     "UPDATE jobs SET not_before_ms = 0"
     " WHERE seq = :seq AND attempt = :attempt AND phase = 'submitting' AND not_before_ms > 0";
@@ -94,6 +97,20 @@ int sw_store_collect_again(struct sw_store *store, const char *id, int from_atte
         return -1;
     *attempt = from_attempt + 1;
     return 0;
+}
+
+int sw_store_attempt_later(struct sw_store *store, const char *id, int attempt, int64_t not_before_ms,
+                           struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    int64_t seq = 0;
+
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &row, err) < 0 ||
+        store_do(store, SQL_ATTEMPT_LATER, err, BIND_INT(":seq", seq), BIND_INT(":attempt", attempt),
+                 BIND_INT(":not_before", not_before_ms)) < 0)
+        return -1;
+    return store_commit(&work, err);
 }
 
 int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bool *due,

@@ -163,6 +163,9 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_observation *seen,
 int sw_store_together(struct sw_store *store, int (*fn)(void *context, struct sw_error *err),
                       void *context, struct sw_error *err);
 
+/* The attempt waits until then, after all. */
+int sw_store_attempt_later(struct sw_store *store, const char *id, int attempt, int64_t not_before_ms,
+                           struct sw_error *err);
 /* A retry that waits for its time is due now (event "attempt-now"). *due: there was one. */
 int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bool *due,
                          struct sw_error *err);

@@ -3,8 +3,8 @@
  * crashes.c - a watcher that keeps crashing stays down.
  *
  * SOCKET.starts remembers the process that watches, and when earlier ones ended without a word:
- * {"running":{...},"crashes":[MS,...],"why":"..."}. Only the holder of the lock writes it. It is in the runtime
- * folder: after a reboot nothing of it counts any more.
+ * {"running":{...},"crashes":[MS,...],"why":"..."}. Only the holder of the lock writes it. It is in the
+ * runtime folder: after a reboot nothing of it counts any more.
  */
 #include "watcher/watcher.h"
 

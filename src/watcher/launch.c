@@ -2,8 +2,8 @@
 /*
  * launch.c - starts the watcher: as a unit of the user's service manager where one runs, else detached.
  *
- * A unit has a log, limits and a name of its own, and is not ended with the session that started it. It does end
- * with the manager itself, which leaves with the user's last session unless the user "lingers".
+ * A unit has a log, limits and a name of its own, and is not ended with the session that started it. It does
+ * end with the manager itself, which leaves with the user's last session unless the user "lingers".
  */
 #include "watcher/watcher.h"
 
@@ -41,8 +41,9 @@ bool sw_watcher_lingers(void)
  * file any more. */
 static char *named(const struct sw_watcher_place *place, const char *program)
 {
-    sw_autofree char *folder = sw_strndup(place->socket, (size_t)(strrchr(place->socket, '/') - place->socket));
-    sw_autofree char *link = sw_path_join(folder, "slipway-watcher"), *fresh = sw_format("%s.%d", link, (int)getpid());
+    size_t length = (size_t)(strrchr(place->socket, '/') - place->socket);
+    sw_autofree char *link = sw_format("%.*s/slipway-watcher", (int)length, place->socket);
+    sw_autofree char *fresh = sw_format("%s.%d", link, (int)getpid());
     char target[4096];
     ssize_t n;
 
@@ -62,6 +63,9 @@ static char *named(const struct sw_watcher_place *place, const char *program)
 
 static bool start_unit(const struct sw_watcher_place *place, const char *program, char *const environment[])
 {
+    static const char *const words[] = {
+        "systemd-run", "--user", "--quiet", "--collect", "--description=Slipway looks after jobs",
+        "--property=UMask=0077", "--property=WorkingDirectory=/", "--property=LimitCORE=0" };
     sw_autofree char *path = named(place, program);
     sw_autofree char *unit = sw_format("--unit=slipway-watcher-%s", strrchr(place->socket, '/') + 1);
     sw_auto(sw_buf) struct sw_buf said = SW_BUF_INIT;
@@ -73,10 +77,9 @@ static bool start_unit(const struct sw_watcher_place *place, const char *program
         variables++;
     argv = sw_alloc((variables + ARGUMENTS) * sizeof *argv);
     set = sw_alloc((variables + 1) * sizeof *set);
-    for (const char *const *word = (const char *const[]){ "systemd-run", "--user", "--quiet", "--collect", unit,
-             "--description=Slipway looks after jobs", "--property=UMask=0077", "--property=WorkingDirectory=/",
-             "--property=LimitCORE=0", NULL }; *word; word++)
-        argv[count++] = (char *)*word;
+    for (size_t i = 0; i < SW_COUNT(words); i++)
+        argv[count++] = (char *)words[i];
+    argv[count++] = unit;
     for (size_t i = 0; i < variables; i++)
         argv[count++] = set[i] = sw_format("--setenv=%s", environment[i]);
     argv[count++] = (char *)"--";

@@ -2,8 +2,8 @@
 /*
  * log.c - what the watcher writes down: STATE_DIR/watcher-HOST.log, and one older file beside it.
  *
- * Lines are few: its start and end, and what it could not do. Each is opened, written and closed by itself, so
- * that nothing is lost with the process, and a file that was removed is made again.
+ * Lines are few: its start and end, and what it could not do. Each is opened, written and closed by itself,
+ * so that nothing is lost with the process, and a file that was removed is made again.
  */
 #include "watcher/watcher.h"
 

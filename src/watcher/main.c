@@ -15,5 +15,7 @@ int watcher_main(int argc, char **argv)
     if (argc != 2)
         return sw_code_exit_status(SW_E_USAGE);
     sw_secrets_guard();
-    return sw_watcher_serve(argv[1], &err) == 0 || err.code == SW_E_CONFLICT ? 0 : sw_code_exit_status(err.code);
+    if (sw_watcher_serve(argv[1], &err) == 0 || err.code == SW_E_CONFLICT)
+        return 0;
+    return sw_code_exit_status(err.code);
 }

@@ -3,7 +3,8 @@
  * replace.c - a watcher whose file was replaced becomes the new program, in the same process.
  *
  * The new one inherits two descriptors: the lock, so that no other watcher comes between, and a pipe that
- * holds the secrets. A pipe is in the kernel's memory and on no disk. SLIPWAY_WATCHER_HEIR="LOCK PIPE" names them.
+ * holds the secrets. A pipe is in the kernel's memory and on no disk. SLIPWAY_WATCHER_HEIR="LOCK PIPE" names
+ * them.
  */
 #include "watcher/watcher.h"
 
@@ -19,6 +20,7 @@
 #include "base/text.h"
 
 #define HEIR "SLIPWAY_WATCHER_HEIR"
+#define DELETED " (deleted)"             /* as the kernel says it */
 
 enum { PIPE_MOST = 1 << 20 };
 
@@ -32,6 +34,8 @@ void sw_program_note(struct sw_program *program)
     if (n <= 0 || stat("/proc/self/exe", &info) < 0)
         return;
     path[n] = '\0';
+    if (sw_text_ends(path, DELETED))                 /* already replaced */
+        path[n - (ssize_t)strlen(DELETED)] = '\0';
     *program = (struct sw_program){ sw_strdup(path), info.st_dev, info.st_ino };
 }
 
@@ -45,7 +49,8 @@ bool sw_program_replaced(const struct sw_program *program)
     struct stat info;
 
     return program->path && stat(program->path, &info) == 0 && S_ISREG(info.st_mode) &&
-           (info.st_dev != program->device || info.st_ino != program->inode) && access(program->path, X_OK) == 0;
+           (info.st_dev != program->device || info.st_ino != program->inode) &&
+           access(program->path, X_OK) == 0;
 }
 
 static int fill_pipe(const struct sw_secrets *secrets)

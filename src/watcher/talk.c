@@ -60,8 +60,10 @@ static int read_answer(int fd, struct sw_buf *out, struct sw_error *err)
         if (!ready.revents)
             continue;
         n = read(fd, sw_buf_reserve(out, 4096), 4096);
+        if (n < 0 && errno != ECONNRESET)
+            return sw_fail_errno(err, SW_E_IO, "cannot read the watcher's answer");
         if (n <= 0)
-            return n == 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot read the watcher's answer");
+            return 0;
         out->length += (size_t)n;
         out->data[out->length] = '\0';
         if (out->length > LONGEST_ANSWER)
@@ -79,13 +81,16 @@ static int say(const struct sw_watcher_place *place, const char *line, const str
     if (fd < 0)
         return why.code ? sw_pass(err, &why) : 0;
     if (sw_write_all(fd, line, strlen(line)) < 0 || (secrets && sw_secrets_send(secrets, fd) < 0))
-        return sw_fail_errno(err, SW_E_IO, "cannot speak to the watcher");
+        return errno == EPIPE || errno == ECONNRESET
+                   ? 0 : sw_fail_errno(err, SW_E_IO, "cannot speak to the watcher");
     shutdown(fd, SHUT_WR);
-    return read_answer(fd, answer, err) < 0 ? -1 : 1;
+    if (read_answer(fd, answer, err) < 0)
+        return -1;
+    return answer->length > 0;                       /* one that says nothing died meanwhile */
 }
 
-static int say_plainly(const struct sw_watcher_place *place, const char *line, const struct sw_secrets *secrets,
-                       struct sw_error *err)
+static int say_plainly(const struct sw_watcher_place *place, const char *line,
+                       const struct sw_secrets *secrets, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
     int said = say(place, line, secrets, &answer, err);

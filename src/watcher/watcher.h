@@ -48,7 +48,7 @@ bool sw_watcher_lingers(void);
 /* With the lock: this process watches from now on. SW_E_REFUSED: it shall stay down. */
 int sw_watcher_begin(const struct sw_watcher_place *place, struct sw_error *err);
 void sw_watcher_finish(const struct sw_watcher_place *place);        /* it ends as it should */
-void sw_watcher_note_crashes(const struct sw_watcher_place *place);  /* what kills this process is remembered */
+void sw_watcher_note_crashes(const struct sw_watcher_place *place);  /* what kills us is remembered */
 int sw_watcher_may_start(const struct sw_watcher_place *place, struct sw_error *err);
 void sw_watcher_forgive(const struct sw_watcher_place *place);
 

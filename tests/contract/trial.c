@@ -243,7 +243,8 @@ void wait_until(struct trial *here, const char *id, enum sw_state wanted)
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
     enum sw_state state;
 
-    while ((state = state_of(here, id)) != wanted) {
+    /* A status only looks; what is due is done by a watcher. */
+    while (sw_watcher_once(here->session, NULL), (state = state_of(here, id)) != wanted) {
         if (sw_monotonic_ms() > deadline || sw_state_is_final(state))
             fail_msg("job '%s' is %s and does not become %s", id, sw_state_name(state),
                      sw_state_name(wanted));

@@ -73,7 +73,7 @@ class Terminal:
 class Fixture(unittest.TestCase):
     def setUp(self):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="slipway-e2e-"))
-        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.work), "TERM": "xterm",
+        self.env = {"SLIPWAY_WATCHER": "off", "PATH": os.environ["PATH"], "HOME": str(self.work), "TERM": "xterm",
                     "SLIPWAY_STATE_DIR": str(self.work / "state"), "LANG": "C.UTF-8",
                     "DOCKER_HOST": "unix:///nonexistent/docker.sock"}
         for name, value in os.environ.items():

@@ -72,6 +72,7 @@ class Client:
         """Waits until the job is in one of the states and returns its status."""
         deadline = time.monotonic() + seconds
         while (seen := self.status(job))["status"] not in states:
+            self.call("watcher", "once", check=False)        # a status only looks
             expect(time.monotonic() < deadline, f"{job} is {seen['status']} ({seen['reason']}: {seen['message']}), "
                    f"not {' or '.join(states)}")
             time.sleep(0.05)

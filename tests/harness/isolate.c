@@ -100,6 +100,7 @@ static bool is_hidden(const char *pair)
 
 static void hide_variables(void)
 {
+    setenv("SLIPWAY_WATCHER", "off", 0);     /* a test that wants one says so */
     for (char **at = environ; *at;) {
         char name[256];
 

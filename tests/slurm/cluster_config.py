@@ -283,7 +283,7 @@ Subsystem sftp internal-sftp
         os.symlink(self.here + "/cluster", BIN + "/cluster-control")
         write(BIN + "/as-ann", "#!/bin/sh\n# Run a command as a user who is logged in on the login node.\n"
               f"cd {ROOT}/home/{USER} && exec setpriv --reuid={USER} --regid={USER} --clear-groups "
-              f"env -i HOME={ROOT}/home/{USER} USER={USER} LOGNAME={USER} SHELL=/bin/bash LANG=C.UTF-8 "
+              f"env -i HOME={ROOT}/home/{USER} USER={USER} LOGNAME={USER} SHELL=/bin/bash LANG=C.UTF-8 SLIPWAY_WATCHER=off "
               f"PATH={BIN}:/usr/local/bin:/usr/bin:/bin \"$@\"\n", 0o755)
         if os.path.exists(self.here + "/enroot"):
             os.symlink(self.here + "/enroot", BIN + "/enroot")

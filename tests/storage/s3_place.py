@@ -98,7 +98,7 @@ class Place:
 
     def environment(self, faults=False, **more):
         port = self.fault_port if faults else self.port
-        return {"PATH": os.environ["PATH"], "HOME": f"{self.root}/home", "AWS_ACCESS_KEY_ID": "testkey",
+        return {"SLIPWAY_WATCHER": "off", "PATH": os.environ["PATH"], "HOME": f"{self.root}/home", "AWS_ACCESS_KEY_ID": "testkey",
                 "AWS_SECRET_ACCESS_KEY": "canary-secret-value",
                 "AWS_ENDPOINT_URL": f"{self.scheme}://127.0.0.1:{port}",
                 **({"SSL_CERT_FILE": f"{self.certificates}/ca.crt"} if self.certificates else {}),

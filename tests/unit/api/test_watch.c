@@ -83,25 +83,32 @@ static void a_cancel_during_the_wait_cancels(void **state)
     }
 }
 
-static void a_missing_secret_ends_the_job_honestly(void **state)
+static void an_attempt_without_its_secret_waits_for_it(void **state)
 {
     struct post *here = *state;
     const char *id;
-    int status = 0;
+    int status = 0, attempt = 0;
 
     setenv("WATCH_TEST_SECRET", "value", 1);
     id = submit(here, "name: s\ncommand: x\nplatform: rehearsal\nretry: {wait: 0s}\n"
-                      "secrets: [WATCH_TEST_SECRET]\nrehearsal: {script: 'node-lost'}\n");
+                      "secrets: [WATCH_TEST_SECRET]\nrehearsal: {script: 'node-lost; exit 0'}\n");
     unsetenv("WATCH_TEST_SECRET");
-    must(sw_wait(here->session, id, 5000, NULL, NULL, &status, &here->err));
+    assert_int_equal(sw_wait(here->session, id, 500, NULL, NULL, &status, &here->err), -1);
+    assert_int_equal(here->err.code, SW_E_TIMEOUT);
     {
         sw_auto(json) json_t *job = status_of(here, id);
 
-        assert_string_equal(sw_json_str(job, "status"), "Error");
+        assert_string_equal(sw_json_str(job, "status"), "Pending");
         assert_string_equal(sw_json_str(job, "reason"), "credential");
         assert_non_null(strstr(sw_json_str(job, "message"), "WATCH_TEST_SECRET"));
         assert_int_equal(sw_json_int(job, "attempt", 0), 2);
     }
+    setenv("WATCH_TEST_SECRET", "value", 1);
+    must(sw_retry(here->session, id, false, &attempt, &here->err));
+    must(sw_wait(here->session, id, 5000, NULL, NULL, &status, &here->err));
+    assert_int_equal(status, 0);
+    assert_int_equal(attempt, 2);
+    unsetenv("WATCH_TEST_SECRET");
 }
 
 static void a_finished_job_can_be_tried_again_by_hand(void **state)
@@ -157,7 +164,7 @@ static void expect_each_line_once(struct post *here)
     size_t expected = 0;
 
     while (!all_heard(text) && sw_monotonic_ms() < until) {
-        json_decref(ask(here, sw_list(here->session, NULL, &here->err)));
+        must(sw_watcher_once(here->session, &here->err));
         sw_sleep_ms(50);
         free(text);
         text = content_of(path);
@@ -298,7 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         POST_TEST(many_watchers_retry_once),
         POST_TEST(a_cancel_during_the_wait_cancels),
-        POST_TEST(a_missing_secret_ends_the_job_honestly),
+        POST_TEST(an_attempt_without_its_secret_waits_for_it),
         POST_TEST(a_finished_job_can_be_tried_again_by_hand),
         POST_TEST(hooks_hear_each_change_once_from_many_watchers),
         POST_TEST(a_watcher_killed_at_random_loses_and_doubles_no_hook),

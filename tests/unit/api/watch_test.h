@@ -89,8 +89,10 @@ static inline json_t *ask(struct post *here, char *text)
     return document;
 }
 
+/* What is due is done first, as a watcher would. */
 static inline json_t *status_of(struct post *here, const char *id)
 {
+    must(sw_watcher_once(here->session, &here->err));
     return ask(here, sw_status(here->session, id, SW_LOOK_REFRESH, &here->err));
 }
 

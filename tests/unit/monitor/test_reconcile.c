@@ -114,11 +114,12 @@ static int end(void **state)
     return 0;
 }
 
-static void reconcile(struct scene *scene, json_t *unreachable)
+static void reconcile(struct scene *scene, json_t *unreachable, bool act)
 {
     const struct sw_monitor monitor = { .store = scene->store, .connect = connect, .context = scene };
     struct sw_error err = { 0 };
 
+    scene->group.act = act;
     if (monitor_reconcile(&monitor, &scene->group, unreachable, &err) < 0)
         fail_msg("%s", err.message);
 }
@@ -126,15 +127,22 @@ static void reconcile(struct scene *scene, json_t *unreachable)
 static void all_jobs_of_a_place_are_observed_in_one_call(void **state)
 {
     stub.acted = true;
-    reconcile(*state, NULL);
+    reconcile(*state, NULL, true);
     assert_int_equal(stub.observes, 1);
     assert_int_equal(stub.observed[0], JOBS);
     assert_int_equal(stub.reconciles, 1);
 }
 
+static void one_who_only_looks_changes_nothing(void **state)
+{
+    reconcile(*state, NULL, false);
+    assert_int_equal(stub.observes, 1);
+    assert_int_equal(stub.reconciles, 0);
+}
+
 static void what_only_reconcile_can_settle_is_observed_once_more(void **state)
 {
-    reconcile(*state, NULL);
+    reconcile(*state, NULL, true);
     assert_int_equal(stub.observes, 2);
     assert_int_equal(stub.observed[0], JOBS);
     assert_int_equal(stub.observed[1], 1);
@@ -146,7 +154,7 @@ static void a_place_that_does_not_answer_is_not_acted_on(void **state)
     sw_auto(json) json_t *unreachable = json_array();
 
     stub.refuses = true;
-    reconcile(*state, unreachable);
+    reconcile(*state, unreachable, true);
     assert_int_equal(stub.observes, 1);
     assert_int_equal(stub.reconciles, 0);
     assert_int_equal(json_array_size(unreachable), 1);
@@ -156,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_jobs_of_a_place_are_observed_in_one_call, begin, end),
+        cmocka_unit_test_setup_teardown(one_who_only_looks_changes_nothing, begin, end),
         cmocka_unit_test_setup_teardown(what_only_reconcile_can_settle_is_observed_once_more, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_does_not_answer_is_not_acted_on, begin, end),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_talk.c - one watcher for each state folder; its five words, from clients that behave and that do not. */
+/* test_talk.c - one watcher for each state folder; its five words, from clients that behave and others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,7 +192,8 @@ static void nonsense_disturbs_no_one_else(void **state)
     static const struct {
         const char *bytes;
         size_t length;
-    } nonsense[] = { { "\n", 1 }, { "hellooo\n", 8 }, { "\0\0\0\n", 4 }, { "secret x\ngarbage", 16 }, { "wake", 4 } };
+    } nonsense[] = { { "\n", 1 }, { "hellooo\n", 8 }, { "\0\0\0\n", 4 }, { "secret x\ngarbage", 16 },
+                     { "wake", 4 } };
     struct room *room = *state;
     struct sw_watcher_door *door = listen_in(room);
     char long_line[4096];
@@ -214,7 +215,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_that_was_replaced_is_another_one, enter, leave),
         cmocka_unit_test_setup_teardown(without_a_watcher_words_reach_none_and_are_no_error, enter, leave),
         cmocka_unit_test_setup_teardown(the_words_are_heard_and_answered, enter, leave),
-        cmocka_unit_test_setup_teardown(a_client_that_asks_for_the_end_is_answered_when_it_has_come, enter, leave),
+        cmocka_unit_test_setup_teardown(a_client_that_asks_for_the_end_is_answered_when_it_has_come, enter,
+                                        leave),
         cmocka_unit_test_setup_teardown(nonsense_disturbs_no_one_else, enter, leave),
     };
 

@@ -9,8 +9,6 @@
  */
 #include "base/json.h"
 
-#include <string.h>
-
 #include "base/document_internal.h"
 
 #define COMPACT (-1)
@@ -84,11 +82,12 @@ static void put_object(struct sw_buf *out, const json_t *object, int depth)
 {
     const char *key, *between = "{";
     json_t *member;
+    size_t length;
 
-    json_object_foreach((json_t *)object, key, member) {
+    json_object_keylen_foreach((json_t *)object, key, length, member) {
         sw_buf_add(out, between);
         put_line(out, depth);
-        put_text(out, key, strlen(key));
+        put_text(out, key, length);
         sw_buf_add(out, depth == COMPACT ? ":" : ": ");
         put_value(out, member, depth);
         between = ",";

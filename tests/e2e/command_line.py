@@ -9,13 +9,17 @@ import os
 import pathlib
 import pty
 import select
-import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
 import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.client import remove_tree  # noqa: E402
 
 SLIPWAY = None
 DEADLINE = 30
@@ -83,7 +87,7 @@ class Fixture(unittest.TestCase):
     def tearDown(self):
         if (self.work / "state").exists():
             self.slipway("cancel", "active", "-y")
-        shutil.rmtree(self.work)
+        remove_tree(self.work)
 
     def slipway(self, *args, **more):
         return subprocess.run([SLIPWAY, *args], env=self.env, cwd=self.work, capture_output=True,

@@ -25,6 +25,13 @@ def until(condition, words, seconds=PATIENCE, every=0.05):
     return answer
 
 
+def remove_tree(folder, seconds=5):
+    """A process of a canceled job may still be writing its last file."""
+    deadline = time.monotonic() + seconds
+    while os.path.exists(folder):
+        shutil.rmtree(folder, ignore_errors=time.monotonic() < deadline)
+
+
 class Client:
     """The program, run in a folder that is its home and holds its store."""
     before = ()                      # words before the program: who runs it

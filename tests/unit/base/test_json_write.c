@@ -44,10 +44,22 @@ static void a_float_has_the_digits_that_it_needs(void **state)
     assert_string_equal(text, "[0.1,0.3333333333333333,2.0,1e22]");
 }
 
+static void a_key_may_hold_a_zero(void **state)
+{
+    sw_auto(json) json_t *document = json_object();
+    sw_autofree char *text = NULL;
+
+    (void)state;
+    json_object_setn_new(document, "\0a", 2, json_true());
+    text = sw_json_dump(document);
+    assert_string_equal(text, "{\"\\u0000a\":true}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_are_written_as_jansson_writes_them),
+        cmocka_unit_test(a_key_may_hold_a_zero),
         cmocka_unit_test(a_float_has_the_digits_that_it_needs),
     };
 

@@ -76,6 +76,13 @@ static inline int api_need(const struct sw_session *session, struct sw_error *er
 
 /* watcher_environment.c: what a watcher gets of ours; the list is owned, its texts are not. */
 char **api_watcher_environment(void);
+char **api_connection_variables(void);       /* those of them that decide where a connection leads */
+
+/* watcher_share.c: the watcher looked for us, and the store knows; false: look yourself. */
+bool api_look_shared(struct sw_session *session, const char *const *ids, size_t count,
+                     const struct sw_refresh_options *options, json_t *unreachable);
+/* In the watcher: serve a command that said `line`, in a thread of its own; takes `fd`. */
+void api_watcher_share(struct sw_session *session, const char *line, int fd);
 
 /* user_config.c */
 int api_load_once(struct sw_session *session, struct sw_error *err);    /* the lock is held */

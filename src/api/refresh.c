@@ -28,6 +28,8 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
 
     if (api_need(session, err) < 0)
         return -1;
+    if (api_look_shared(session, ids, count, options, unreachable))
+        return 0;
     monitor.store = session->store;
     monitor.pool = session->pool;
     if (sw_refresh(&monitor, ids, count, options, unreachable, err) < 0 &&

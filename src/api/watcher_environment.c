@@ -13,12 +13,16 @@
 
 extern char **environ;
 
-/* A name that ends with '_' or '*' stands for all that begin so. */
+/* "LC_*": all that begin so. These decide where a connection leads, or which settings are read: */
+static const char *const connecting[] = {
+    "HOME", "PATH", "USER", "LOGNAME", "SSH_AUTH_SOCK", "SSL_CERT_*", "CURL_CA_BUNDLE", "http_proxy", "https_proxy",
+    "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "KUBECONFIG", "SLURM_CONF",
+    "SLIPWAY_*", "TAO_*", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+};
+/* and these belong to a process as such. */
 static const char *const usual[] = {
-    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "SSH_AUTH_SOCK",
-    "SSL_CERT_*", "CURL_CA_BUNDLE", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY",
-    "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "KUBECONFIG", "DBUS_SESSION_BUS_ADDRESS", "SLIPWAY_*", "TAO_*",
-    "SLURM_CONF", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+    "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH", "LD_PRELOAD",
+    "ASAN_OPTIONS", "UBSAN_OPTIONS",
 };
 
 static bool fits(const char *pattern, const char *name, size_t length)
@@ -40,7 +44,15 @@ static bool is_asked_by(const struct sw_platform *platform, const char *name, si
     return false;
 }
 
-static bool is_needed(const char *name, size_t length)
+static bool is_among(const char *const *patterns, size_t count, const char *name, size_t length)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fits(patterns[i], name, length))
+            return true;
+    return false;
+}
+
+static bool connects(const char *name, size_t length)
 {
     const struct sw_setting_row *setting = sw_setting_find(name, length);
     sw_autofree char *whole = sw_strndup(name, length);
@@ -50,16 +62,18 @@ static bool is_needed(const char *name, size_t length)
         return setting->way != SW_SETTING_SECRET;
     if (sw_spec_looks_like_credential(whole))
         return false;
-    for (size_t i = 0; i < SW_COUNT(usual); i++)
-        if (fits(usual[i], name, length))
-            return true;
     for (size_t i = 0; (platform = sw_platform_at(i)); i++)
         if (is_asked_by(platform, name, length))
             return true;
-    return false;
+    return is_among(connecting, SW_COUNT(connecting), name, length);
 }
 
-char **api_watcher_environment(void)
+static bool is_needed(const char *name, size_t length)
+{
+    return connects(name, length) || is_among(usual, SW_COUNT(usual), name, length);
+}
+
+static char **chosen(bool (*wanted)(const char *name, size_t length))
 {
     size_t count = 0, all = 0;
     char **out;
@@ -68,8 +82,18 @@ char **api_watcher_environment(void)
         all++;
     out = sw_alloc((all + 1) * sizeof *out);
     for (size_t i = 0; i < all; i++)
-        if (is_needed(environ[i], strcspn(environ[i], "=")))
+        if (wanted(environ[i], strcspn(environ[i], "=")))
             out[count++] = environ[i];
     out[count] = NULL;
     return out;
+}
+
+char **api_watcher_environment(void)
+{
+    return chosen(is_needed);
+}
+
+char **api_connection_variables(void)
+{
+    return chosen(connects);
 }

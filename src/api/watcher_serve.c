@@ -103,6 +103,13 @@ static json_t *on_hello(void *context)
     return status;
 }
 
+static void on_stream(void *context, const char *line, int fd)
+{
+    const struct api_watcher *watcher = context;
+
+    api_watcher_share(watcher->session, line, fd);
+}
+
 static const struct sw_secrets *secrets_of(void *context, const char *id)
 {
     const struct sw_session *session = context;
@@ -349,7 +356,8 @@ static void become_new(struct api_watcher *watcher, int lock)
 
 static int serve(struct api_watcher *watcher, int lock, struct sw_error *err)
 {
-    const struct sw_watcher_service service = { on_hello, on_wake, on_secret, on_stop, watcher };
+    const struct sw_watcher_service service = { on_hello, on_wake, on_secret, on_stop, on_stream,
+                                                     watcher };
 
     for (;;) {
         struct sw_watcher_door *door = sw_watcher_listen(&watcher->place, &service, err);

@@ -112,6 +112,7 @@ struct sw_platform {
                                                 those of options and credentials; NULL-ended, or NULL */
     bool guards;                             /* watches for what `guard:` names by itself */
     bool collects;                           /* obeys plan->only_collect */
+    bool shares;                             /* a connection takes its time: commands use a watcher's */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
     int retry_max;                           /* new attempts when the job file does not say; 0: 3 */
 

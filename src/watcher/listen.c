@@ -133,7 +133,10 @@ static void serve(struct sw_watcher_door *door, int client)
             words[i].act(door, &fd, line + length + (line[length] == ' '));
             return;
         }
-    answer(fd, "this watcher does not know that word\n");
+    if (door->service.stream)
+        door->service.stream(door->service.context, line, sw_take_fd(fd));
+    else
+        answer(fd, "this watcher does not know that word\n");
 }
 
 /* ---- the door ------------------------------------------------------------------------------------ */

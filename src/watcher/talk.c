@@ -46,9 +46,9 @@ static int dial(const struct sw_watcher_place *place, struct sw_error *err)
 }
 
 /* What came until the other side closed. */
-static int read_answer(int fd, struct sw_buf *out, struct sw_error *err)
+static int read_answer(int fd, struct sw_buf *out, int64_t patience_ms, struct sw_error *err)
 {
-    int64_t until_ms = sw_monotonic_ms() + PATIENCE_MS;
+    int64_t until_ms = sw_monotonic_ms() + patience_ms;
 
     for (;;) {
         struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -84,7 +84,7 @@ static int say(const struct sw_watcher_place *place, const char *line, const str
         return errno == EPIPE || errno == ECONNRESET
                    ? 0 : sw_fail_errno(err, SW_E_IO, "cannot speak to the watcher");
     shutdown(fd, SHUT_WR);
-    if (read_answer(fd, answer, err) < 0)
+    if (read_answer(fd, answer, PATIENCE_MS, err) < 0)
         return -1;
     return answer->length > 0;                       /* one that says nothing died meanwhile */
 }
@@ -125,4 +125,22 @@ int sw_watcher_give(const struct sw_watcher_place *place, const char *id, const 
     sw_autofree char *line = sw_format("secret %s\n", id);
 
     return say_plainly(place, line, secrets, err);
+}
+
+json_t *sw_watcher_ask(const struct sw_watcher_place *place, const char *line, const json_t *request,
+                       int64_t patience_ms, struct sw_error *err)
+{
+    sw_autofree char *text = sw_json_dump(request);
+    sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
+    struct sw_error why = { 0 };
+    sw_autofd int fd = dial(place, &why);
+
+    if (fd < 0)
+        return sw_null(why.code ? sw_pass(err, &why) : 0);
+    if (sw_write_all(fd, line, strlen(line)) < 0 || sw_write_all(fd, text, strlen(text)) < 0)
+        return NULL;
+    shutdown(fd, SHUT_WR);
+    if (read_answer(fd, &answer, patience_ms, err) < 0 || answer.length == 0)
+        return NULL;
+    return sw_json_parse(answer.data, answer.length, "the watcher's answer", err);
 }

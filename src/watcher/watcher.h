@@ -79,6 +79,10 @@ bool sw_socket_is_ours(int fd);      /* the process at its other end is the same
 /* {"version","pid",...}; NULL without an error: no watcher runs. */
 json_t *sw_watcher_hello(const struct sw_watcher_place *place, struct sw_error *err);
 /* 1: done; 0: no watcher runs; -1. */
+/* A stream between equal versions: a first line that begins with none of the five words, and a document; the
+ * answer. NULL: no watcher runs, or it does not serve this. */
+json_t *sw_watcher_ask(const struct sw_watcher_place *place, const char *line, const json_t *request,
+                       int64_t patience_ms, struct sw_error *err);
 int sw_watcher_wake(const struct sw_watcher_place *place, struct sw_error *err);
 int sw_watcher_stop(const struct sw_watcher_place *place, struct sw_error *err);
 int sw_watcher_give(const struct sw_watcher_place *place, const char *id, const struct sw_secrets *secrets,
@@ -91,6 +95,7 @@ struct sw_watcher_service {          /* called from a thread of its own, one cal
     void (*wake)(void *context);
     void (*secret)(void *context, const char *id, struct sw_secrets *secrets);      /* takes them over */
     void (*stop)(void *context);     /* end soon; sw_watcher_close() answers */
+    void (*stream)(void *context, const char *line, int fd);         /* any other word; takes the descriptor */
     void *context;
 };
 

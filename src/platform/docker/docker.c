@@ -131,6 +131,7 @@ const struct sw_platform sw_platform_docker = {
     .summary = "containers of a Docker engine, here or on another machine",
     .options = docker_options,
     .credentials = docker_credentials,
+    .shares = true,
     .variables = docker_variables,
     .open = docker_open,
     .close = docker_close,

@@ -301,6 +301,7 @@ const struct sw_platform sw_platform_slurm = {
     .summary = "a Slurm cluster, over ssh or from its login node",
     .options = slurm_options,
     .credentials = slurm_credentials,
+    .shares = true,
     .variables = slurm_variables,
     .collects = true,
     .retries = true,

@@ -55,7 +55,7 @@ static void stop(void *context)
 
 static struct sw_watcher_door *listen_in(struct room *room)
 {
-    const struct sw_watcher_service service = { hello, wake, take_secret, stop, room };
+    const struct sw_watcher_service service = { hello, wake, take_secret, stop, NULL, room };
     struct sw_watcher_door *door = sw_watcher_listen(&room->place, &service, NULL);
 
     assert_non_null(door);

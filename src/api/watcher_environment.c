@@ -15,14 +15,14 @@ extern char **environ;
 
 /* "LC_*": all that begin so. These decide where a connection leads, or which settings are read: */
 static const char *const connecting[] = {
-    "HOME", "PATH", "USER", "LOGNAME", "SSH_AUTH_SOCK", "SSL_CERT_*", "CURL_CA_BUNDLE", "http_proxy", "https_proxy",
-    "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "KUBECONFIG", "SLURM_CONF",
-    "SLIPWAY_*", "TAO_*", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+    "HOME", "PATH", "USER", "LOGNAME", "SSH_AUTH_SOCK", "SSL_CERT_*", "CURL_CA_BUNDLE", "http_proxy",
+    "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+    "KUBECONFIG", "SLURM_CONF", "SLIPWAY_*", "TAO_*", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
 };
 /* and these belong to a process as such. */
 static const char *const usual[] = {
-    "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH", "LD_PRELOAD",
-    "ASAN_OPTIONS", "UBSAN_OPTIONS",
+    "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH",
+    "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS",
 };
 
 static bool fits(const char *pattern, const char *name, size_t length)

@@ -95,7 +95,7 @@ struct sw_watcher_service {          /* called from a thread of its own, one cal
     void (*wake)(void *context);
     void (*secret)(void *context, const char *id, struct sw_secrets *secrets);      /* takes them over */
     void (*stop)(void *context);     /* end soon; sw_watcher_close() answers */
-    void (*stream)(void *context, const char *line, int fd);         /* any other word; takes the descriptor */
+    void (*stream)(void *context, const char *line, int fd);         /* any other word; takes it over */
     void *context;
 };
 

@@ -62,6 +62,9 @@ void sw_real_format(double value, char out[40]);
 
 /* ---- writing --------------------------------------------------------------------------- */
 
+/* A text in quotes, with the escapes that JSON and TOML share; `del`: DEL as well, which TOML forbids. In
+ * json_write.c. */
+void sw_put_quoted(struct sw_buf *out, const char *text, size_t length, bool del);
 int sw_yaml_write(struct sw_buf *out, const json_t *value, struct sw_error *err);
 
 #endif

@@ -21,20 +21,6 @@ static void put_real(struct sw_buf *out, const json_t *value)
     sw_buf_add(out, text ? text : "null");
 }
 
-static void put_integer(struct sw_buf *out, json_int_t value)
-{
-    unsigned long long left = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
-    char text[24];
-    size_t at = sizeof text;
-
-    do
-        text[--at] = (char)('0' + left % 10);
-    while (left /= 10);
-    if (value < 0)
-        text[--at] = '-';
-    sw_buf_add_bytes(out, text + at, sizeof text - at);
-}
-
 /* What is neither text, number nor filled container. */
 static const char *word_of(const json_t *value)
 {
@@ -42,7 +28,7 @@ static const char *word_of(const json_t *value)
          : json_is_false(value) ? "false" : "null";
 }
 
-static void put_text(struct sw_buf *out, const char *text, size_t length)
+void sw_put_quoted(struct sw_buf *out, const char *text, size_t length, bool del)
 {
     static const char letters[] = "btn?fr";           /* 8 to 13 */
     size_t from = 0;
@@ -51,7 +37,7 @@ static void put_text(struct sw_buf *out, const char *text, size_t length)
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
 
-        if (c >= 0x20 && c != '"' && c != '\\')
+        if (c >= 0x20 && c != '"' && c != '\\' && !(del && c == 0x7f))
             continue;
         sw_buf_add_bytes(out, text + from, i - from);
         from = i + 1;
@@ -87,7 +73,7 @@ static void put_object(struct sw_buf *out, const json_t *object, int depth)
     json_object_keylen_foreach((json_t *)object, key, length, member) {
         sw_buf_add(out, between);
         put_line(out, depth);
-        put_text(out, key, length);
+        sw_put_quoted(out, key, length, false);
         sw_buf_add(out, depth == COMPACT ? ":" : ": ");
         put_value(out, member, depth);
         between = ",";
@@ -119,9 +105,9 @@ static void put_value(struct sw_buf *out, const json_t *value, int depth)
         put_line(out, depth);
         sw_buf_add_char(out, ']');
     } else if (json_is_string(value)) {
-        put_text(out, json_string_value(value), json_string_length(value));
+        sw_put_quoted(out, json_string_value(value), json_string_length(value), false);
     } else if (json_is_integer(value)) {
-        put_integer(out, json_integer_value(value));
+        sw_buf_add_number(out, json_integer_value(value));
     } else if (json_is_real(value)) {
         put_real(out, value);
     } else {

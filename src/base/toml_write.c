@@ -52,25 +52,6 @@ static int fail(const struct toml_writer *w, const char *why)
 
 /* ---- texts and keys ------------------------------------------------------------------------ */
 
-static void add_quoted(struct sw_buf *out, const char *text, size_t length)
-{
-    static const char letters[] = "btnfr\"\\", meanings[] = "\b\t\n\f\r\"\\";
-
-    sw_buf_add_char(out, '"');
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        const char *known = c ? strchr(meanings, c) : NULL;
-
-        if (known)
-            sw_buf_addf(out, "\\%c", letters[known - meanings]);
-        else if (c < 0x20 || c == 0x7f)
-            sw_buf_addf(out, "\\u%04X", c);
-        else
-            sw_buf_add_char(out, (char)c);
-    }
-    sw_buf_add_char(out, '"');
-}
-
 static void add_key(struct sw_buf *out, const char *key, size_t length)
 {
     static const char bare[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -78,7 +59,7 @@ static void add_key(struct sw_buf *out, const char *key, size_t length)
     if (length > 0 && strspn(key, bare) == length)
         sw_buf_add_bytes(out, key, length);
     else
-        add_quoted(out, key, length);
+        sw_put_quoted(out, key, length, true);
 }
 
 static struct level enter(struct toml_writer *w, const char *key, size_t length)
@@ -125,7 +106,7 @@ static int write_tagged(struct toml_writer *w, const json_t *value)
     const char *word = json_string_value(text);
 
     if (strcmp(type, "string") == 0) {
-        add_quoted(w->out, word, json_string_length(text));
+        sw_put_quoted(w->out, word, json_string_length(text), true);
         return 0;
     }
     sw_buf_add(w->out, word);
@@ -188,7 +169,7 @@ static int write_value(struct toml_writer *w, const json_t *value)
     case JSON_ARRAY:
         return write_array(w, value);
     case JSON_STRING:
-        add_quoted(w->out, json_string_value(value), json_string_length(value));
+        sw_put_quoted(w->out, json_string_value(value), json_string_length(value), true);
         return 0;
     case JSON_INTEGER:
         sw_buf_addf(w->out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));

@@ -423,12 +423,9 @@ long peak_memory_kib(void)
 
 void expect_none_left(const struct trial *here, const char *id)
 {
-    int64_t until = sw_monotonic_ms() + 2000;
     char pid[24] = "", path[64], line[256] = "";
     FILE *command;
 
-    while (processes_of(here->dir, id, pid, sizeof pid) > 0 && sw_monotonic_ms() < until)
-        sw_sleep_ms(10);
     if (processes_of(here->dir, id, pid, sizeof pid) == 0)
         return;
     snprintf(path, sizeof path, "/proc/%s/cmdline", pid);

@@ -95,7 +95,7 @@ void write_text(const char *path, const char *text);
 char *read_text(const char *path);                           /* owned; NULL: no such file */
 int lines_in(const char *path);                              /* 0: no such file */
 bool wait_for_lines(const char *path, int count);            /* with patience */
-/* None is left; one that the system is just taking down has a moment. Fails with its command line. */
+/* Of the job: fails with the command line of the first that is there. */
 void expect_none_left(const struct trial *here, const char *id);
 long peak_memory_kib(void);                                  /* of this process, so far */
 

@@ -10,7 +10,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "../sim")]
-from harness.client import Client, expect, until  # noqa: E402,F401
+from harness.client import Client, Gate, expect, until  # noqa: E402,F401
 
 ENGINE = os.path.join(HERE, "engine")
 FOLDER = os.environ["SLIPWAY_TEST_ENGINE"]

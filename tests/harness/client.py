@@ -32,6 +32,18 @@ def remove_tree(folder, seconds=5):
         shutil.rmtree(folder, ignore_errors=time.monotonic() < deadline)
 
 
+class Gate:
+    """A job that waits at it goes on when it is opened: what is looked at lasts as long as the look."""
+
+    def __init__(self, folder):
+        handle, self.path = tempfile.mkstemp(prefix="gate-", dir=folder)
+        os.close(handle)
+        self.wait = f"while [ -e {self.path} ]; do sleep 0.1; done"
+
+    def open(self):
+        os.unlink(self.path)
+
+
 class Client:
     """The program, run in a folder that is its home and holds its store."""
     before = ()                      # words before the program: who runs it

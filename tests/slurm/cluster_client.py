@@ -11,7 +11,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from harness import claims  # noqa: E402
-from harness.client import Client, until  # noqa: E402
+from harness.client import Client, Gate, until  # noqa: E402
 
 BASE = os.environ.get("SLURM_BASE_RESULTS_DIR", "")
 ROOT = os.environ.get("SLIPWAY_TEST_CLUSTER", "")
@@ -38,6 +38,9 @@ class SlurmClient(Client):
         job = self.call("run", "-d", self.job_file(command, **more)).stdout.split()[0]
         self.submitted.append(job)
         return job
+
+    def gate(self):
+        return Gate(BASE)
 
     def log(self, job):
         return self.call("logs", job, check=False).stdout

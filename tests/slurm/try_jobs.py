@@ -67,7 +67,8 @@ def frameworks_do_not_believe_that_slurm_started_them(here):
 # ---- things that break
 
 def a_controller_that_restarts_changes_no_job(here):
-    job = here.submit("echo up; sleep 8")
+    gate = here.gate()
+    job = here.submit(f"echo up; {gate.wait}")
     until(lambda: "up" in here.log(job), "the command")      # Slurm says Running before srun has asked it
     seen(here, job, "Running")
     control("stop-controller")
@@ -76,6 +77,7 @@ def a_controller_that_restarts_changes_no_job(here):
         assert "Running" in away.stdout, away.stdout + away.stderr
     finally:
         control("start-controller")
+    gate.open()
     assert seen(here, job, "Complete")["exit_code"] == 0
 
 
@@ -155,18 +157,22 @@ def an_array_can_be_canceled(here):
 
 
 def a_dependency_is_waited_for(here):
-    first = here.submit("sleep 3")
+    gate = here.gate()
+    first = here.submit(gate.wait)
     second = here.submit("echo second", slurm={"dependency": f"afterok:{here.slurm_id(first)}"})
     told = here.status(second)
     assert told["status"] == "Pending" and told["reason"] == "dependency", told
+    gate.open()
     seen(here, second, "Complete")
     assert here.status(first)["status"] == "Complete"
 
 
 def a_dependency_that_fails_ends_the_job(here):
-    first = here.submit("sleep 2; exit 3", retry={"max": 0})
+    gate = here.gate()
+    first = here.submit(f"{gate.wait}; exit 3", retry={"max": 0})
     second = here.submit("echo second", slurm={"dependency": f"afterok:{first}"})
     until(lambda: first in here.status(second)["message"], "it waits")
+    gate.open()
     told = seen(here, second, "Error")
     assert told["reason"] == "dependency-failed" and first in told["message"], told
     assert first in here.call("why", second).stdout
@@ -190,13 +196,15 @@ def parts_of_a_heterogeneous_job_are_one_job(here):
     job = here.submit("true", slurm={"begin": "now+1hour"})
     here.as_user("scancel", here.slurm_id(job))
     name = ("-J", f"tao-job-{job}")
-    number = here.as_user("sbatch", "--parsable", *name, "-n1", "-o", "/dev/null", "--wrap", "srun --het-group=0,1 sleep 3",
-                            ":", *name, "-n1").split(";")[0].strip()
+    gate = here.gate()
+    number = here.as_user("sbatch", "--parsable", *name, "-n1", "-o", "/dev/null", "--wrap",
+                          f"srun --het-group=0,1 sh -c '{gate.wait}'", ":", *name, "-n1").split(";")[0].strip()
     with open(f"{BASE}/meta/{job}.1/job", "w", encoding="utf-8") as file:
         file.write(number + "\n")
     until(lambda: len(here.as_user("squeue", "-h", "-t", "R", "-j", number, "-o", "%i").split()) == 2, "both parts")
     assert f"{number}+1" in here.as_user("squeue", "-h", "-j", number, "-o", "%i")
     assert here.status(job)["status"] == "Running", here.status(job)
+    gate.open()
     assert seen(here, job, "Complete")["exit_code"] == 0
 
 
@@ -491,10 +499,12 @@ def preflight_passes_what_runs(here):
 # ---- other clients
 
 def a_job_is_adopted_by_its_id_alone(here):
-    job = here.submit("sleep 2; exit 3", retry={"max": 0})
+    gate = here.gate()
+    job = here.submit(f"{gate.wait}; exit 3", retry={"max": 0})
     other = SlurmClient(here.program)
     there = {row["id"]: row for row in json.loads(other.call("adopt", "--list", "-p", "slurm", "-o", "json").stdout)["jobs"]}
     assert there[job]["state"] in ("Pending", "Running") and there[job]["owner"] == "ann" and there[job]["created_at"], there
+    gate.open()
     other.call("adopt", job, "-p", "slurm")
     assert job not in other.call("adopt", "--list", "-p", "slurm").stdout
     assert seen(other, job, "Error")["exit_code"] == 3
@@ -526,12 +536,14 @@ def status_tells_what_arrives_and_what_was_brought(here):
     def phase():
         return (here.status(job).get("runner") or {}).get("phase")
 
+    gate = here.gate()
     with holding.Server() as server:
-        job = here.submit("wc -c </in/big; sleep 6", inputs={"/in/big": server.uri})
+        job = here.submit(f"wc -c </in/big; {gate.wait}", inputs={"/in/big": server.uri})
         until(lambda: phase() == "prepare", "a heartbeat")
         assert "inputs are fetched" in here.call("status", job).stdout, here.call("status", job).stdout
         server.release()
         until(lambda: phase() == "running", "the command")
+        gate.open()
         here.wait(job)
     told = seen(here, job, "Complete")["runner"]
     assert (told["exit_code"], told["in"]) == (0, {"files": 1, "bytes": holding.SIZE}), told

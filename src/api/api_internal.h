@@ -47,8 +47,7 @@ struct sw_session {
     size_t folder_count;
     struct connection *connections;
     size_t connection_count;
-    const struct sw_secrets *(*secrets)(void *session, const char *id);    /* of a watcher; NULL */
-    void *watcher;                 /* likewise */
+    struct api_kept *kept;         /* of a watcher: what it was given, owned; NULL: this is none */
 };
 
 struct sw_request {
@@ -77,6 +76,17 @@ static inline int api_need(const struct sw_session *session, struct sw_error *er
 /* watcher_environment.c: what a watcher gets of ours; the list is owned, its texts are not. */
 char **api_watcher_environment(void);
 char **api_connection_variables(void);       /* those of them that decide where a connection leads */
+
+/* watcher_kept.c: the secrets that a watcher was given. Any thread may ask. */
+#define API_KEPT_SHARED "@"                  /* the owner of platforms' credentials; else a job's id */
+struct api_kept *api_kept_new(void);
+void api_kept_free(struct api_kept *kept);
+void api_kept_give(struct api_kept *kept, const char *owner, const struct sw_secrets *given);
+void api_kept_take(struct api_kept *kept, struct sw_secrets *all);   /* all of the one before */
+struct sw_secrets *api_kept_of(struct api_kept *kept, const char *owner);            /* owned; NULL: none */
+struct sw_secrets *api_kept_all(struct api_kept *kept);              /* owned, as OWNER/NAME */
+const char *api_kept_credential(struct api_kept *kept, const char *name);    /* borrowed, or NULL */
+void api_kept_forget_ended(struct api_kept *kept, struct sw_store *store);
 
 /* watcher_share.c: the watcher looked for us, and the store knows; false: look yourself. */
 bool api_look_shared(struct sw_session *session, const char *const *ids, size_t count,

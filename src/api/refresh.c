@@ -16,6 +16,13 @@ void api_run_hooks(struct sw_session *session)
         api_warn(session, why.message);
 }
 
+static struct sw_secrets *kept_secrets(void *context, const char *id)
+{
+    const struct sw_session *session = context;
+
+    return api_kept_of(session->kept, id);
+}
+
 int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err)
@@ -23,13 +30,15 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
     struct sw_monitor monitor = {
         .connect = api_connect_place, .verify = api_verify_place,
         .context = session, .hold = api_hold, .release = api_release,
-        .rules = api_rules, .warn = api_warn, .secrets = session ? session->secrets : NULL,
+        .rules = api_rules, .warn = api_warn,
+        .secrets = session && session->kept ? kept_secrets : NULL, .watcher = session && session->kept,
     };
 
     if (api_need(session, err) < 0)
         return -1;
     if (api_look_shared(session, ids, count, options, unreachable))
         return 0;
+    sw_host_name(monitor.host);
     monitor.store = session->store;
     monitor.pool = session->pool;
     if (sw_refresh(&monitor, ids, count, options, unreachable, err) < 0 &&

@@ -83,6 +83,7 @@ void api_release(void *context)
     api_connections_close(session);
     api_folders_free(session);
     sw_environment_free(session->values);
+    api_kept_free(session->kept);
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
     sw_store_close(session->store);

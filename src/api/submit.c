@@ -134,15 +134,18 @@ static int remember(struct sw_session *session, const struct sw_plan *plan, int6
 {
     sw_auto(json) json_t *owner = sw_owner_json();
     sw_auto(json) json_t *stored = sw_plan_to_json(plan);
+    char host[SW_HOST_SIZE];
+    int duties = json_is_false(plan->watcher) ? 0 : api_duties(plan, sw_platform_find(plan->platform));
     struct sw_job row = { .name = plan->name, .platform = plan->platform,
                           .profile = session->profile, .place = place, .plan = stored,
                           .labels = plan->labels, .keep_ms = plan->keep_ms,
-                          .duties = api_duties(plan, sw_platform_find(plan->platform)), .owner = owner };
+                          .duties = duties, .owner = owner, .host = host };
 
     if (!sw_owner_take(owners, plan->job_id))
         return sw_fail(err, SW_E_CONFLICT, "job '%s' is being submitted at this moment",
                        plan->job_id);
     memcpy(row.id, plan->job_id, sizeof row.id);
+    sw_host_name(host);
     if (sw_store_add(session->store, &row, err) == 0)
         return 0;
     sw_owner_release(owners, plan->job_id);

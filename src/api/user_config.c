@@ -50,8 +50,9 @@ const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_err
 const char *api_env(void *context, const char *name)
 {
     const struct sw_session *session = context;
+    const char *value = sw_environment_get(session->values, name);
 
-    return sw_environment_get(session->values, name);
+    return value || !session->kept ? value : api_kept_credential(session->kept, name);
 }
 
 const json_t *api_rules(void *context)

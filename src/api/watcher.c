@@ -92,50 +92,86 @@ static int start(const struct sw_watcher_place *place, enum sw_watcher_kind *kin
     return sw_fail(err, SW_E_IO, "the watcher did not start");
 }
 
-/* The values of its secrets, as its next attempt needs them. Without any the job has none to give. */
-static int give_secrets(struct sw_session *session, const struct sw_watcher_place *place, const char *id,
-                        struct sw_error *err)
+/* ---- what a job needs of this process -------------------------------------------------------------- */
+
+static int give(const struct sw_watcher_place *place, const char *owner, const struct sw_secrets *secrets,
+                struct sw_error *err)
+{
+    return sw_secrets_count(secrets) && sw_watcher_give(place, owner, secrets, err) < 0 ? -1 : 0;
+}
+
+/* The values of its secrets, as its next attempt needs them, and its platform's credentials. */
+static int give_secrets(struct sw_session *session, const struct sw_watcher_place *place,
+                        const struct sw_plan *plan, struct sw_error *err)
+{
+    const struct sw_platform *platform = sw_platform_find(plan->platform);
+    const struct sw_credential *each = platform ? platform->credentials : NULL;
+    sw_auto(sw_secrets) struct sw_secrets *own = sw_attempt_secrets(plan, NULL, NULL, NULL);
+    sw_auto(sw_secrets) struct sw_secrets *shared = sw_secrets_new();
+
+    for (; each && each->name; each++)
+        sw_secrets_add(shared, each->name, api_env(session, each->name), NULL);
+    return give(place, plan->job_id, own, err) < 0 ? -1 : give(place, API_KEPT_SHARED, shared, err);
+}
+
+static char *say_started(enum sw_watcher_kind kind)
+{
+    return sw_strdup(kind == SW_WATCHER_UNIT && !sw_watcher_lingers()
+                         ? "a watcher started; it ends when you log out, unless: loginctl enable-linger"
+                         : "a watcher started: it looks after detached jobs and ends with them");
+}
+
+static char *say_none(int kinds)
+{
+    sw_autofree char *missed = missed_without(kinds);
+
+    return sw_format("no watcher here: %s until a command acts ('slipway help watcher')", missed);
+}
+
+/* *plan: of job `id`. 0: nothing that a watcher does is needed, or none may be started, as *said tells. */
+static int find_need(struct sw_session *session, const char *id, struct sw_plan **plan, char **said,
+                     struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
-    sw_auto(sw_plan) struct sw_plan *plan = NULL;
-    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    struct sw_duties due = { 0 };
 
-    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+    if (sw_store_duties(session->store, &due, err) < 0 ||
+        (id && sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0))
         return -1;
-    plan = sw_attempt_plan(&row, NULL);
-    secrets = plan ? sw_attempt_secrets(plan, NULL, NULL, NULL) : NULL;
-    if (!secrets || sw_secrets_count(secrets) == 0)
+    *plan = id ? sw_attempt_plan(&row, NULL) : NULL;
+    if (*plan && json_is_false((*plan)->watcher))
+        due.kinds = api_duties(*plan, sw_platform_find((*plan)->platform));
+    else if (due.jobs == 0 && due.notices == 0)
         return 0;
-    return sw_watcher_give(place, id, secrets, err) < 0 ? -1 : 0;
+    else if (!is_off(session))
+        return 1;
+    *said = due.kinds ? say_none(due.kinds) : NULL;
+    return 0;
 }
 
 int sw_attend(struct sw_session *session, const char *id, char **said, struct sw_error *err)
 {
     sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
+    sw_auto(sw_plan) struct sw_plan *plan = NULL;
     enum sw_watcher_kind kind = SW_WATCHER_DETACHED;
-    struct sw_duties due = { 0 };
-    int running;
+    char host[SW_HOST_SIZE];
+    int needed, running;
 
     *said = NULL;
-    if (api_need(session, err) < 0 || sw_store_duties(session->store, &due, err) < 0)
+    if (api_need(session, err) < 0 || (needed = find_need(session, id, &plan, said, err)) < 0)
         return -1;
-    if (due.jobs == 0 && due.notices == 0)
+    if (!needed)
         return 0;
-    if (is_off(session)) {
-        sw_autofree char *missed = missed_without(due.kinds);
-
-        *said = sw_format("no watcher is started here: %s until a slipway command looks", missed);
-        return 0;
-    }
     if (sw_watcher_place(session->state_dir, &place, err) < 0 ||
         (running = sw_watcher_wake(&place, err)) < 0 || (!running && start(&place, &kind, err) < 0))
         return -1;
     if (!running)
-        *said = sw_strdup(kind == SW_WATCHER_UNIT && !sw_watcher_lingers()
-                              ? "a watcher started; it ends when you log out, unless: loginctl enable-linger"
-                              : "a watcher started: it looks after this folder's jobs and ends with them "
-                                "(slipway watcher)");
-    return id ? give_secrets(session, &place, id, err) : 0;
+        *said = say_started(kind);
+    sw_host_name(host);
+    if (!plan)
+        return 0;
+    return sw_store_left_on(session->store, id, host, err) < 0 ? -1
+                                                               : give_secrets(session, &place, plan, err);
 }
 
 /* ---- status and end ------------------------------------------------------------------------------- */

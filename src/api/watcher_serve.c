@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/proc.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "watcher/watcher.h"
 
 static const char REPLACED[] = "its program was replaced";
@@ -34,16 +36,13 @@ enum {
     SUSPEND_MS = 2000,               /* less is no suspend */
 };
 
-struct api_given {                   /* the secrets of a job */
-    char id[SW_ID_SIZE];
-    struct sw_secrets *secrets;
-    struct api_given *next;
-};
-
 struct api_watcher {
     struct sw_watcher_place place;
     struct sw_session *session;
+    struct api_kept *kept;           /* the session's, */
+    struct api_kept *unused;         /* once there is one */
     struct sw_program program;       /* our own file, as it was when we started */
+    char host[SW_HOST_SIZE];
     int wake;                        /* an eventfd: a client has something for us */
     int64_t started_ms, interval_ms, looked_ms;
     int64_t slept_ms;                /* how long the machine has been suspended since it started */
@@ -51,7 +50,6 @@ struct api_watcher {
     const char *why;                 /* it ends */
 
     pthread_mutex_t lock;            /* guards what follows */
-    struct api_given *given;
     struct sw_duties due;
     json_t *unreachable;
 };
@@ -74,17 +72,20 @@ static void on_stop(void *context)
     on_wake(watcher);
 }
 
-static void on_secret(void *context, const char *id, struct sw_secrets *secrets)
+/* An attempt that waits for what was given now need not wait any more. */
+static void on_secret(void *context, const char *owner, struct sw_secrets *secrets)
 {
     struct api_watcher *watcher = context;
-    struct api_given *given = sw_new(struct api_given);
+    struct sw_store *store = watcher->session->store;
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    bool due;
 
-    snprintf(given->id, sizeof given->id, "%s", id);
-    given->secrets = secrets;
-    pthread_mutex_lock(&watcher->lock);
-    given->next = watcher->given;              /* the newest of a job comes first */
-    watcher->given = given;
-    pthread_mutex_unlock(&watcher->lock);
+    api_kept_give(watcher->kept, owner, secrets);
+    sw_secrets_free(secrets);
+    if (sw_store_get(store, owner, SW_COLUMNS_ALL, &row, NULL) == 0 && row.phase == SW_PHASE_SUBMITTING &&
+        sw_text_same(row.reason, SW_REASON_CREDENTIAL) &&
+        sw_store_attempt_now(store, owner, row.attempt, &due, NULL) == 0)
+        on_wake(watcher);
 }
 
 static json_t *on_hello(void *context)
@@ -110,47 +111,9 @@ static void on_stream(void *context, const char *line, int fd)
     api_watcher_share(watcher->session, line, fd);
 }
 
-static const struct sw_secrets *secrets_of(void *context, const char *id)
-{
-    const struct sw_session *session = context;
-    struct api_watcher *watcher = session->watcher;
-    const struct sw_secrets *found = NULL;
-
-    pthread_mutex_lock(&watcher->lock);
-    for (const struct api_given *given = watcher->given; given && !found; given = given->next)
-        if (strcmp(given->id, id) == 0)
-            found = given->secrets;
-    pthread_mutex_unlock(&watcher->lock);
-    return found;
-}
-
-/* All that it was given, in one set; owned. */
-static struct sw_secrets *all_secrets(struct api_watcher *watcher)
-{
-    struct sw_secrets *all = sw_secrets_new();
-
-    pthread_mutex_lock(&watcher->lock);
-    for (const struct api_given *given = watcher->given; given; given = given->next)
-        sw_secrets_add_owned(all, given->id, given->secrets);
-    pthread_mutex_unlock(&watcher->lock);
-    return all;
-}
-
-/* The other way round, from one that ended. */
-static void take_secrets(struct api_watcher *watcher, const struct sw_secrets *all)
-{
-    for (size_t i = 0; i < sw_secrets_count(all); i++) {
-        const char *name = sw_secrets_name(all, i);
-        sw_autofree char *id = sw_strndup(name, strcspn(name, "/"));
-
-        if (!secrets_of(watcher->session, id))
-            on_secret(watcher, id, sw_secrets_owned(all, id));
-    }
-}
-
 static void note(struct api_watcher *watcher, const char *format, const char *text)
 {
-    sw_auto(sw_secrets) struct sw_secrets *all = all_secrets(watcher);
+    sw_auto(sw_secrets) struct sw_secrets *all = api_kept_all(watcher->kept);
     sw_autofree char *line = sw_format("%s%s", format, text);
 
     sw_watcher_log(&watcher->place, all, line);
@@ -204,11 +167,14 @@ static void find_lost_agent(json_t *errors)
 
 static void look(struct api_watcher *watcher, bool act)
 {
-    const struct sw_refresh_options options = { .deadline_ms = LOOK_MS, .progress = true, .act = act };
+    const struct sw_refresh_options options = {
+        .deadline_ms = LOOK_MS, .progress = true, .act = act,
+        .unless_asked_ms = watcher->interval_ms - watcher->interval_ms / 8 };
     json_t *unreachable = json_array();
     struct sw_error err = { 0 };
 
-    if (api_refresh_within(watcher->session, NULL, 0, &options, unreachable, &err) < 0)
+    if (sw_store_watcher_beat(watcher->session->store, watcher->host, &err) < 0 ||
+        api_refresh_within(watcher->session, NULL, 0, &options, unreachable, &err) < 0)
         add_error(unreachable, "store", err.message);
     find_lost_agent(unreachable);
     log_errors(watcher, unreachable);
@@ -276,6 +242,7 @@ static void watch(struct api_watcher *watcher)
         if (has_duty(watcher)) {
             last_duty_ms = sw_monotonic_ms();
             look_with_care(watcher);
+            api_kept_forget_ended(watcher->kept, watcher->session->store);
             has_duty(watcher);
         } else if (sw_monotonic_ms() - last_duty_ms > LINGER_MS) {
             watcher->why = "no job needs it";
@@ -303,17 +270,6 @@ static int take_lock(const struct sw_watcher_place *place, struct sw_error *err)
         if (why.code != SW_E_CONFLICT || sw_watcher_wake(place, NULL) > 0 || sw_monotonic_ms() > until_ms)
             return sw_pass(err, &why);
         sw_sleep_ms(5);              /* one that is about to end answers no more */
-    }
-}
-
-static void forget_secrets(struct api_watcher *watcher)
-{
-    while (watcher->given) {
-        struct api_given *given = watcher->given;
-
-        watcher->given = given->next;
-        sw_secrets_free(given->secrets);
-        free(given);
     }
 }
 
@@ -345,7 +301,7 @@ static void hear_signals(const struct api_watcher *watcher)
 
 static void become_new(struct api_watcher *watcher, int lock)
 {
-    sw_auto(sw_secrets) struct sw_secrets *all = all_secrets(watcher);
+    sw_auto(sw_secrets) struct sw_secrets *all = api_kept_all(watcher->kept);
     struct sw_error why = { 0 };
 
     sw_program_become(&watcher->program, &watcher->place, lock, all, &why);
@@ -367,7 +323,7 @@ static int serve(struct api_watcher *watcher, int lock, struct sw_error *err)
             return -1;
         watch(watcher);
         note(watcher, "ends: ", watcher->why);
-        all = all_secrets(watcher);
+        all = api_kept_all(watcher->kept);
         sw_watcher_close(door, all);
         if (watcher->why == REPLACED)
             become_new(watcher, lock);
@@ -376,8 +332,7 @@ static int serve(struct api_watcher *watcher, int lock, struct sw_error *err)
     }
 }
 
-static int open_and_serve(struct api_watcher *watcher, int lock, const struct sw_secrets *inherited,
-                          struct sw_error *err)
+static int open_and_serve(struct api_watcher *watcher, int lock, struct sw_error *err)
 {
     const struct sw_open_options options = { .size = sizeof options, .state_dir = watcher->place.state_dir };
     int result;
@@ -388,12 +343,11 @@ static int open_and_serve(struct api_watcher *watcher, int lock, const struct sw
     hear_signals(watcher);
     note(watcher, "started, version ", SW_VERSION);
     watcher->session = sw_open(&options, err);
-    if (watcher->session) {
-        watcher->session->secrets = secrets_of;
-        watcher->session->watcher = watcher;
-        take_secrets(watcher, inherited);
-    }
+    if (watcher->session)
+        watcher->session->kept = sw_take(watcher->unused);
     result = watcher->session ? serve(watcher, lock, err) : -1;
+    if (watcher->session)
+        sw_store_watcher_gone(watcher->session->store, watcher->host);
     if (result < 0)
         note(watcher, "cannot watch: ", err->message);
     sw_watcher_finish(&watcher->place);
@@ -404,19 +358,22 @@ int sw_watcher_serve(const char *state_dir, struct sw_error *err)
 {
     struct api_watcher watcher = { .interval_ms = SOONEST_MS, .started_ms = sw_now_ms(),
                                    .slept_ms = suspended_ms(), .unreachable = json_array() };
-    sw_auto(sw_secrets) struct sw_secrets *inherited = NULL;
+    struct sw_secrets *inherited = NULL;
     sw_autofd int lock = sw_watcher_inherit(&inherited), wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct sw_error why = { 0 };
     int result = -1;
 
     watcher.wake = wake;
+    sw_host_name(watcher.host);
+    watcher.kept = watcher.unused = api_kept_new();
+    api_kept_take(watcher.kept, inherited);
     pthread_mutex_init(&watcher.lock, NULL);
     sw_program_note(&watcher.program);
     if (sw_watcher_place(state_dir, &watcher.place, &why) == 0 &&
         (lock >= 0 || (lock = take_lock(&watcher.place, &why)) >= 0))
-        result = open_and_serve(&watcher, lock, inherited, &why);
+        result = open_and_serve(&watcher, lock, &why);
     sw_close(watcher.session);
-    forget_secrets(&watcher);
+    api_kept_free(watcher.unused);
     json_decref(watcher.unreachable);
     sw_program_done(&watcher.program);
     sw_watcher_place_done(&watcher.place);

@@ -173,7 +173,7 @@ bool api_look_shared(struct sw_session *session, const char *const *ids, size_t 
     sw_autofree char *line = NULL;
     json_t *seen;
 
-    if (options->act || session->watcher || session->connection_count > 0 ||
+    if (options->act || session->kept || session->connection_count > 0 ||
         sw_watcher_place(session->state_dir, &place, NULL) < 0 || access(place.socket, F_OK) < 0 ||
         !is_worth_it(session, ids, count))
         return false;

@@ -241,3 +241,11 @@ pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why),
     waitpid(pid, NULL, 0);
     return -1;
 }
+
+void sw_host_name(char out[SW_HOST_SIZE])
+{
+    if (gethostname(out, SW_HOST_SIZE) < 0)
+        strcpy(out, "localhost");
+    out[SW_HOST_SIZE - 1] = '\0';
+    out[strcspn(out, "/.")] = '\0';
+}

@@ -57,6 +57,9 @@ pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why),
  * Whether the program was there, its start does not tell. */
 int sw_proc_detach(const char *program, char *const argv[], char *const environment[], struct sw_error *err);
 
+enum { SW_HOST_SIZE = 65 };
+void sw_host_name(char out[SW_HOST_SIZE]);       /* without its domain */
+
 /* Ask a program of this machine: `input` to its standard input, its output back, at most 64 KiB within
  * 30 s. 0 with its exit status (-1: it was killed, too slow, or wrote too much); -1 + err: it cannot be
  * started. `output` is allocated once, so that growing leaves no copy of a secret behind. */

@@ -90,14 +90,18 @@ struct sw_secrets *sw_secrets_new(void)
     return sw_new(struct sw_secrets);
 }
 
+static void named_done(struct named_secret *item)
+{
+    sw_text_wipe(item->value);
+    free(item->name);
+}
+
 void sw_secrets_free(struct sw_secrets *secrets)
 {
     if (!secrets)
         return;
-    for (size_t i = 0; i < secrets->count; i++) {
-        sw_text_wipe(secrets->items[i].value);
-        free(secrets->items[i].name);
-    }
+    for (size_t i = 0; i < secrets->count; i++)
+        named_done(&secrets->items[i]);
     free(secrets->items);
     free(secrets);
 }
@@ -168,7 +172,8 @@ struct sw_secrets *sw_secrets_receive(int fd, struct sw_error *err)
             good = false;
             break;
         }
-        n = read(fd, sw_buf_reserve(&in, 4096), 4096);
+        sw_buf_reserve_wiping(&in, 4096);
+        n = read(fd, in.data + in.length, 4096);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -211,18 +216,55 @@ void sw_secrets_add_owned(struct sw_secrets *to, const char *owner, const struct
     }
 }
 
+/* The name that it has for its owner; NULL: it is another's. */
+static const char *name_for(const char *owner, const struct named_secret *item)
+{
+    size_t length = strlen(owner);
+
+    return strncmp(item->name, owner, length) == 0 && item->name[length] == '/' ? item->name + length + 1
+                                                                                : NULL;
+}
+
 struct sw_secrets *sw_secrets_owned(const struct sw_secrets *all, const char *owner)
 {
     struct sw_secrets *own = sw_secrets_new();
-    size_t length = strlen(owner);
 
     for (size_t i = 0; all && i < all->count; i++) {
-        const char *name = all->items[i].name;
+        const char *name = name_for(owner, &all->items[i]);
 
-        if (strncmp(name, owner, length) == 0 && name[length] == '/')
-            add(own, name + length + 1, strlen(name + length + 1), all->items[i].value);
+        if (name)
+            add(own, name, strlen(name), all->items[i].value);
     }
     return own;
+}
+
+void sw_secrets_drop_owned(struct sw_secrets *all, const char *owner)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < all->count; i++)
+        if (name_for(owner, &all->items[i]))
+            named_done(&all->items[i]);
+        else
+            all->items[kept++] = all->items[i];
+    all->count = kept;
+}
+
+struct sw_secrets *sw_secrets_copy(const struct sw_secrets *secrets)
+{
+    struct sw_secrets *copy = sw_secrets_new();
+
+    for (size_t i = 0; secrets && i < secrets->count; i++)
+        add(copy, secrets->items[i].name, strlen(secrets->items[i].name), secrets->items[i].value);
+    return copy;
+}
+
+const char *sw_secrets_reveal(const struct sw_secrets *secrets, const char *name)
+{
+    for (size_t i = secrets ? secrets->count : 0; i-- > 0;)
+        if (strcmp(secrets->items[i].name, name) == 0)
+            return secrets->items[i].value;
+    return NULL;
 }
 
 void sw_secrets_guard(void)

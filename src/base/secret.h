@@ -3,10 +3,9 @@
  * secret.h - a secret is a type of its own that no formatting function accepts.
  *
  * Values live in struct sw_secret and struct sw_secrets; they leave them through sw_secret_reveal(),
- * sw_secrets_send() (a pipe to a process of ours) or sw_secrets_export() (the child's environment), and
- * nothing else. The
- * redactor replaces every secret value in a stream by "[redacted]", also across pieces, and the forms
- * that secret_forms.h lists; secrets that overlap are one mask.
+ * sw_secrets_reveal(), sw_secrets_send() (a pipe to a process of ours) or sw_secrets_export() (the child's
+ * environment), and nothing else. The redactor replaces every secret value in a stream by "[redacted]", also
+ * across pieces, and the forms that secret_forms.h lists; secrets that overlap are one mask.
  */
 #ifndef SW_BASE_SECRET_H
 #define SW_BASE_SECRET_H
@@ -48,6 +47,10 @@ const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index);  /*
 /* Several sets in one: those of `from` under "OWNER/NAME", and back. An owner's name has no slash. */
 void sw_secrets_add_owned(struct sw_secrets *to, const char *owner, const struct sw_secrets *from);
 struct sw_secrets *sw_secrets_owned(const struct sw_secrets *all, const char *owner);
+void sw_secrets_drop_owned(struct sw_secrets *all, const char *owner);
+struct sw_secrets *sw_secrets_copy(const struct sw_secrets *secrets);         /* owned */
+/* The newest value of that name, borrowed, as sw_secret_reveal() gives it; NULL: there is none. */
+const char *sw_secrets_reveal(const struct sw_secrets *secrets, const char *name);
 
 int sw_secrets_send(const struct sw_secrets *secrets, int fd);                /* to a pipe */
 struct sw_secrets *sw_secrets_receive(int fd, struct sw_error *err);          /* until EOF */

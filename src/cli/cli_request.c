@@ -69,7 +69,7 @@ static int set_env(struct sw_request *request, const char *key, const char *pair
     return sw_request_set(request, key, whole, err);
 }
 
-/* --no-check has no value of its own. */
+/* --no-check and --no-watcher have no value of their own. */
 static int set_false(struct sw_request *request, const char *key, const char *value,
                      struct sw_error *err)
 {
@@ -115,6 +115,8 @@ const struct cli_flag cli_job_flags[] = {
              .key = "mounts", .set = sw_request_set, .many = true),
     JOB_FLAG("no-check", 0, NULL, "Slurm: submit without looking whether inputs exist",
              .key = "slurm.check", .set = set_false),
+    JOB_FLAG("no-watcher", 0, NULL, "start no process that looks after it ('slipway help watcher')",
+             .key = "watcher", .set = set_false),
     JOB_FLAG("label", 0, "KEY=VALUE", "label, for -l of other commands", .key = "labels",
              .set = sw_request_set, .many = true),
     JOB_FLAG("workdir", 0, "DIR", "where the command starts", .key = "workdir",

@@ -180,6 +180,9 @@ const struct sw_reason sw_reasons[] = {
     { SW_REASON_RETRY,
       .waiting = WAITING("it failed and waits for its next attempt", HOUR_MS,
           "see the attempts with 'slipway status'") },
+    { SW_REASON_CREDENTIAL,
+      .waiting = WAITING("its next attempt needs a secret that is not here", 0,
+          "run 'slipway retry' with its id in a shell where it is set") },
     { SW_REASON_MISSING,
       .waiting = WAITING("the platform says there is no such job; it is asked once more before we "
                    "believe it", 5 * MINUTE_MS,

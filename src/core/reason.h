@@ -61,6 +61,7 @@
 #define SW_REASON_STARTING          "starting"          /* it is being started */
 #define SW_REASON_ENDING            "ending"            /* it is being ended */
 #define SW_REASON_RETRY             "retry"             /* it failed and waits for its next attempt */
+#define SW_REASON_CREDENTIAL        "credential"        /* its next attempt needs a secret that is not here */
 #define SW_REASON_MISSING           "missing"           /* the platform said once that it has no such job */
 #define SW_REASON_UNREACHABLE       "unreachable"       /* the platform does not answer */
 #define SW_REASON_PAUSED            "paused"            /* it is paused */

@@ -15,6 +15,7 @@ struct poll_group {                  /* the jobs of one place, by name */
     char (*ids)[SW_ID_SIZE];
     size_t count;
     bool progress, act;              /* as in struct sw_refresh_options */
+    bool asked;                      /* the store says that this host asks it now */
 };
 
 /* refresh_threads.c: reconcile all of these, in parallel; takes over what they own. */

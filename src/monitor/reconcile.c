@@ -576,6 +576,14 @@ static void close_ended(const struct poll_batch *batch)
         batch->group->platform->reconcile(batch->conn, ended, count);
 }
 
+/* It did not answer us; another host's watcher may have more luck. */
+static void note_silence(const struct poll_batch *batch, json_t *unreachable, const struct sw_error *why)
+{
+    note_unreachable(unreachable, batch->group->platform->name, why);
+    if (batch->group->asked)
+        sw_store_place_unasked(batch->store, batch->group->place, batch->monitor->host);
+}
+
 /* -1: the platform did not answer, and no row changes. */
 static int observe(struct poll_batch *batch, json_t *unreachable)
 {
@@ -594,7 +602,7 @@ static int observe(struct poll_batch *batch, json_t *unreachable)
     if (result == 0)
         doubt_absence(batch->monitor, batch, unreachable);
     else
-        note_unreachable(unreachable, platform->name, &why);
+        note_silence(batch, unreachable, &why);
     release_claims(batch);
     return result;
 }
@@ -609,7 +617,7 @@ int monitor_reconcile(const struct sw_monitor *monitor, const struct poll_group 
 
     batch.conn = monitor->connect(monitor->context, group->platform, group->profile, group->place, &why);
     if (!batch.conn) {
-        note_unreachable(unreachable, group->platform->name, &why);
+        note_silence(&batch, unreachable, &why);
         return 0;
     }
     batch.rules = monitor->rules ? monitor->rules(monitor->context) : NULL;

@@ -71,6 +71,39 @@ static int add_named(struct sw_store *store, const char *id, struct poll_groups 
     return sw_pass(err, &why);
 }
 
+/* Another host's watcher asked the place just now: we send the attempts that were left here. */
+static int leave_to_other(const struct sw_monitor *monitor, struct poll_groups *all, size_t index,
+                          struct sw_error *err)
+{
+    struct poll_groups own = { .progress = all->progress, .act = all->act };
+    struct poll_group *group = &all->groups[index];
+    int result;
+
+    group->count = 0;
+    result = sw_store_own_attempts(monitor->store, group->place, monitor->host, add_job, &own, err);
+    if (own.count > 0) {
+        free(group->ids);
+        group->ids = sw_take(own.groups[0].ids);
+        group->count = own.groups[0].count;
+    }
+    poll_groups_auto(&own);
+    return result;
+}
+
+static int ask_places(const struct sw_monitor *monitor, struct poll_groups *all, int64_t every_ms,
+                      struct sw_error *err)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        int64_t place = all->groups[i].place;
+        int ours = place ? sw_store_place_ask(monitor->store, place, monitor->host, every_ms, err) : 1;
+
+        if (ours < 0 || (!ours && leave_to_other(monitor, all, i, err) < 0))
+            return -1;
+        all->groups[i].asked = ours && place;
+    }
+    return 0;
+}
+
 int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t count,
                const struct sw_refresh_options *options, json_t *unreachable,
                struct sw_error *err)
@@ -85,5 +118,7 @@ int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t 
     for (size_t i = 0; i < count; i++)
         if (add_named(monitor->store, ids[i], &all, err) < 0)
             return -1;
+    if (options->unless_asked_ms && ask_places(monitor, &all, options->unless_asked_ms, err) < 0)
+        return -1;
     return monitor_poll_all(monitor, all.groups, all.count, options->deadline_ms, unreachable, err);
 }

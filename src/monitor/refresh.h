@@ -30,8 +30,10 @@ struct sw_monitor {
     void (*release)(void *context);
     const json_t *(*rules)(void *context);    /* the user's own rules; asked after connect() */
     void (*warn)(void *context, const char *text);        /* may be NULL */
-    /* The secrets that this job was given with; NULL: look where it was submitted. Borrowed. May be NULL. */
-    const struct sw_secrets *(*secrets)(void *context, const char *id);
+    /* The secrets that this job was given with; NULL: look where it was submitted. Owned. May be NULL. */
+    struct sw_secrets *(*secrets)(void *context, const char *id);
+    char host[SW_HOST_SIZE];         /* where this process runs */
+    bool watcher;                    /* it is that host's watcher */
 };
 
 enum { SW_ANOTHER_PLACE = 1 };     /* what verify() says when another engine or cluster answers */
@@ -44,6 +46,8 @@ struct sw_refresh_options {
     /* Do what is due: start waiting jobs, retry, repeat cancels, enforce guards. Else it is only named; what
      * belongs to an end (its log, its secrets) is done anyway: an ended job is observed no more. */
     bool act;
+    /* Of a watcher: a place that another host's asked within this time is left to it; 0: none is. */
+    int64_t unless_asked_ms;
 };
 
 /* Observe these jobs (count 0: all that are not over), all platforms at once. A platform that does

@@ -96,7 +96,7 @@ static struct refresh_task *task_for(struct sw_refresh_pool *pool, const struct 
     SW_ASSERT_HELD(&pool->lock);
     for (struct refresh_task *task = pool->running; task; task = task->next)
         if (task->group.platform == group->platform && task->group.place == group->place &&
-            sw_text_same(task->group.profile, group->profile))
+            (task->group.act || !group->act) && sw_text_same(task->group.profile, group->profile))
             return task;
     return NULL;
 }

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/text.h"
+#include "core/reason.h"
 #include "monitor/monitor_internal.h"
 
 enum { AT_ONCE = 8, SECRET_MS = 60 * 1000 };          /* a secret that is missing is looked for again */
@@ -27,12 +29,22 @@ static int wait_for_secret(struct sw_store *store, const struct sw_job *job, con
                                           job->attempt, why->message, job->id);
     int result;
 
-    monitor_say(&seen, SW_PENDING, "credential", message);
+    monitor_say(&seen, SW_PENDING, SW_REASON_CREDENTIAL, message);
     result = sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, err);
     if (result == 0)
         result = sw_store_attempt_later(store, job->id, job->attempt, sw_now_ms() + SECRET_MS, err);
     sw_store_let_go(store, job->id);
     return result;
+}
+
+/* A watcher that lives has its secrets: it sends the attempt. */
+static bool is_left_to_another(const struct sw_monitor *monitor, const struct sw_job *job)
+{
+    if ((monitor->watcher && sw_text_same(monitor->host, job->host)) ||
+        !sw_store_watcher_lives(monitor->store, job->host))
+        return false;
+    sw_store_let_go(monitor->store, job->id);
+    return true;
 }
 
 /* The row is claimed by us, and the platform certainly has nothing of it. */
@@ -42,7 +54,6 @@ static int send_next(const struct sending *sending, const char *id, struct sw_er
     sw_auto(sw_job) struct sw_job job = { 0 };
     sw_auto(sw_plan) struct sw_plan *plan = NULL;
     sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
-    const struct sw_secrets *given;
     struct sw_error why = { 0 };
 
     if (sw_store_get(monitor->store, id, SW_COLUMNS_ALL, &job, err) < 0)
@@ -54,13 +65,12 @@ static int send_next(const struct sending *sending, const char *id, struct sw_er
     plan = sw_attempt_plan(&job, &why);
     if (!plan)
         return sw_attempt_refuse(monitor->store, id, job.attempt, "no-plan", &why, err);
-    given = monitor->secrets ? monitor->secrets(monitor->context, id) : NULL;
-    secrets = given ? NULL : sw_attempt_secrets(plan, NULL, NULL, &why);
-    if (!given && !secrets)
-        return wait_for_secret(monitor->store, &job, &why, err);
+    secrets = monitor->secrets ? monitor->secrets(monitor->context, id) : NULL;
+    if (!secrets && !(secrets = sw_attempt_secrets(plan, NULL, NULL, &why)))
+        return is_left_to_another(monitor, &job) ? 0 : wait_for_secret(monitor->store, &job, &why, err);
     return sw_attempt_submit(&(struct sw_attempt){
         .store = monitor->store, .platform = sending->platform, .conn = sending->conn,
-        .plan = plan, .number = job.attempt, .secrets = given ? given : secrets, .warn = monitor->warn,
+        .plan = plan, .number = job.attempt, .secrets = secrets, .warn = monitor->warn,
         .warn_context = monitor->context }, &why, err);
 }
 

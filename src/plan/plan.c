@@ -50,6 +50,7 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->guard);
     json_decref(plan->hooks);
     json_decref(plan->notify);
+    json_decref(plan->watcher);
     json_decref(plan->avoid);
     json_decref(plan->python);
     json_decref(plan->checkpoint);
@@ -220,6 +221,8 @@ static void plan_launcher(struct sw_plan *plan, const json_t *job)
     for (size_t i = 0; said && i < SW_COUNT(words); i++)
         if (strcmp(said, words[i]) == 0)
             plan->launcher = (enum sw_launcher)i;
+    if (!sw_json_bool(job, "watcher", true))
+        plan->watcher = json_false();
     plan->world_size_ranks = sw_text_same(sw_json_str(job, "world_size"), "ranks");
 }
 

@@ -52,6 +52,7 @@ struct sw_plan {
     json_t *guard;             /* likewise: {"no_output","idle_gpu","action"} */
     json_t *hooks;             /* likewise: {"on_complete",...,"epoch_milestone_interval"} */
     json_t *notify;            /* likewise: {"webhook","command","on"} */
+    json_t *watcher;           /* likewise: false: none is started for it */
     json_t *avoid;             /* array of nodes to keep away from; NULL: none */
     json_t *python;            /* {"venv","script","args"}: virtualenv launch; may be NULL */
     json_t *checkpoint;        /* {"dir","resume"}; may be NULL */

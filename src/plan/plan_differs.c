@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "plan/plan.h"
 
-static const char *const beside[] = { "job_id", "dotenv", "credentials", "avoid", "rules" };
+static const char *const beside[] = { "job_id", "dotenv", "credentials", "avoid", "rules", "watcher" };
 
 /* Keys of a plan that the job file calls something else. */
 static const struct {

@@ -30,9 +30,9 @@ static const struct plan_field {
     ROW(secrets, DOCUMENT), ROW(inputs, DOCUMENT), ROW(outputs, DOCUMENT), ROW(config, DOCUMENT),
     ROW(config_format, FORMAT), ROW(labels, DOCUMENT), WATCHED(retry, DOCUMENT),
     WATCHED(guard, DOCUMENT), WATCHED(options, DOCUMENT), WATCHED(hooks, DOCUMENT),
-    WATCHED(notify, DOCUMENT), ROW(avoid, DOCUMENT), ROW(checkpoint, DOCUMENT), ROW(code, DOCUMENT),
-    ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT), ROW(flags, DOCUMENT),
-    ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT), ROW(cache, TEXT),
+    WATCHED(notify, DOCUMENT), ROW(watcher, DOCUMENT), ROW(avoid, DOCUMENT), ROW(checkpoint, DOCUMENT),
+    ROW(code, DOCUMENT), ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT),
+    ROW(flags, DOCUMENT), ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT), ROW(cache, TEXT),
     WATCHED(mounts, DOCUMENT), WATCHED(rules, DOCUMENT), ROW(settings, DOCUMENT),
 #undef ROW
 #undef WATCHED

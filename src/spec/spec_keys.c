@@ -180,6 +180,8 @@ const struct sw_option sw_spec_keys[] = {
       .help = "commands to run where the job is watched, with the job in their environment" },
     { "notify", SW_GROUP, .trust = SW_TRUST_ALWAYS, .fields = notify_fields,
       .help = "where the job's changes are posted" },
+    { "watcher", SW_FLAG, .initial = "true", .flag = "no-watcher",
+      .help = "a process looks after the job when it is left alone and needs that" },
     { "labels", SW_TEXT_MAP, .flag = "label", .help = "labels to select jobs by" },
     { "platform", SW_TEXTS, .flag = "platform", .env = "SLIPWAY_PLATFORM",
       .help = "where to run: one name, or an ordered list of them" },

@@ -15,9 +15,9 @@
 
 static const char SQL_ADD[] =
     "INSERT INTO jobs (id, name, platform, profile, place, phase, state, results_dir, created_ms,"
-    "                  updated_ms, keep_ms, owner, hooked, duties)"
+    "                  updated_ms, keep_ms, owner, hooked, duties, host)"
     " VALUES (:id, :name, :platform, :profile, nullif(:place, 0), 'submitting', '" SW_NAME_PENDING "',"
-    "         :results_dir, :now, :now, :keep_ms, :owner, :hooked, :duties)"
+    "         :results_dir, :now, :now, :keep_ms, :owner, :hooked, :duties, :host)"
     " ON CONFLICT (id) DO NOTHING";
 static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
 static const char SQL_ADD_LABEL[] =
@@ -78,7 +78,7 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
                  BIND_INT(":now", now_ms), BIND_INT(":keep_ms", job->keep_ms),
                  BIND_SORTED(":owner", job->owner),
                  BIND_INT(":hooked", wants_to_hear(job->plan)),
-                 BIND_INT(":duties", job->duties)) < 0)
+                 BIND_INT(":duties", job->duties), BIND_TEXT(":host", job->host)) < 0)
         return -1;
     if (!store_changed(store))
         return sw_fail(err, SW_E_CONFLICT, "there is already a job '%s'", job->id);

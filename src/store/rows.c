@@ -14,8 +14,8 @@
 
 static const char SQL_FIND[] = "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE id = :id";
 static const char SQL_DOCUMENTS[] =
-    "SELECT plan, details, owner, avoid, collect FROM jobs LEFT JOIN documents ON documents.job = jobs.seq"
-    " WHERE jobs.seq = :seq";
+    "SELECT plan, details, owner, avoid, collect, host"
+    " FROM jobs LEFT JOIN documents ON documents.job = jobs.seq WHERE jobs.seq = :seq";
 static const char SQL_LABELS[] = "SELECT key, value FROM labels WHERE job = :seq ORDER BY key";
 
 static const char *const phase_names[] = {
@@ -143,6 +143,7 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
         store_column_json(row, 3, &job->avoid, err) < 0)
         return -1;
     store_row_collect(row, 4, job);
+    job->host = store_column_text(row, 5);
     sqlite3_reset(row);
     return read_labels(store, seq, &job->labels, err);
 }
@@ -166,7 +167,7 @@ void sw_job_done(struct sw_job *job)
 {
     char *const texts[] = { job->name, job->platform, job->profile, job->reason, job->message,
                             job->remote_id, job->node, job->results_dir, job->err_class,
-                            job->cause, job->suggestion, job->address };
+                            job->cause, job->suggestion, job->address, job->host };
 
     for (size_t i = 0; i < SW_COUNT(texts); i++)
         free(texts[i]);

@@ -21,7 +21,8 @@ static const char SQL_ANY_TABLE[] = "SELECT count(*) FROM sqlite_schema";
  *
  * A retry waits until not_before_ms; last_epoch and guard_since_ms remember what was reported
  * already, so that it is reported once. `hooked` marks the jobs whose plan has hooks,
- * `duties` those that need a watcher (enum sw_duty).
+ * `duties` those that need a watcher (enum sw_duty), `host` is where they were left alone. When a place was
+ * asked, and by which host, only watchers write.
  */
 static const char JOBS[] =
     "CREATE TABLE places ("
@@ -30,8 +31,15 @@ static const char JOBS[] =
     " address  TEXT NOT NULL,"
     " identity TEXT NOT NULL,"
     " options  TEXT NOT NULL,"
+    " asked_ms INTEGER NOT NULL DEFAULT 0,"
+    " asked_by TEXT,"
     " UNIQUE (platform, address, identity, options)"
     ") STRICT;"
+
+    "CREATE TABLE watchers ("
+    " host    TEXT PRIMARY KEY,"
+    " seen_ms INTEGER NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
 
     "CREATE TABLE jobs ("
     " seq            INTEGER PRIMARY KEY,"
@@ -69,6 +77,7 @@ static const char JOBS[] =
     " guard_since_ms INTEGER NOT NULL DEFAULT 0,"
     " hooked         INTEGER NOT NULL DEFAULT 0 CHECK (hooked IN (0, 1)),"
     " duties         INTEGER NOT NULL DEFAULT 0,"
+    " host           TEXT,"
     " progress       TEXT,"
     " CHECK ((phase = 'over') = (state IN ('Complete', 'Error', 'Canceled')))"
     ") STRICT;"

@@ -65,6 +65,7 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     int command_exit;                /* ended with this code; both with the documents */
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
     int duties;                      /* of sw_store_add() alone: enum sw_duty */
+    char *host;                      /* that it was left on; with the documents */
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
@@ -89,6 +90,17 @@ struct sw_duties {
     int64_t next_ms;                 /* the next attempt that waits for its time; 0: none does */
 };
 int sw_store_duties(struct sw_store *store, struct sw_duties *out, struct sw_error *err);
+
+/* watchers.c: those of several hosts on one store. Each shows itself, and says when it is gone. */
+int sw_store_watcher_beat(struct sw_store *store, const char *host, struct sw_error *err);
+void sw_store_watcher_gone(struct sw_store *store, const char *host);
+bool sw_store_watcher_lives(struct sw_store *store, const char *host);
+/* 1: this host asks the place now; 0: another did within `every_ms`; -1. */
+int sw_store_place_ask(struct sw_store *store, int64_t place, const char *host, int64_t every_ms,
+                       struct sw_error *err);
+void sw_store_place_unasked(struct sw_store *store, int64_t place, const char *host);    /* no answer */
+/* The job was left alone on this host, whose watcher has its secrets. */
+int sw_store_left_on(struct sw_store *store, const char *id, const char *host, struct sw_error *err);
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
  * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner.
@@ -223,6 +235,9 @@ struct sw_job_filter {
 typedef int sw_job_fn(void *context, const struct sw_job *job);
 int sw_store_list(struct sw_store *store, const struct sw_job_filter *filter, sw_job_fn *fn,
                   void *context, struct sw_error *err);
+/* watchers.c: those at this place that were left on this host and are to be sent; SW_COLUMNS_NAMES. */
+int sw_store_own_attempts(struct sw_store *store, int64_t place, const char *host, sw_job_fn *fn,
+                          void *context, struct sw_error *err);
 int sw_store_count(struct sw_store *store, const struct sw_job_filter *filter, int64_t *count,
                    struct sw_error *err);
 /* Finished jobs whose keep time has passed, longest overdue first; at most `limit` or 1024 of them,

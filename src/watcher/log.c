@@ -16,16 +16,16 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 
 enum { FILE_MOST = 1 << 20, LINE_MOST = 4096 };      /* two files: 2 MiB */
 
 char *sw_watcher_log_path(const struct sw_watcher_place *place)
 {
-    char host[65] = "";
+    char host[SW_HOST_SIZE];
 
-    gethostname(host, sizeof host - 1);
-    host[strcspn(host, "/.")] = '\0';
+    sw_host_name(host);
     return sw_format("%s/watcher-%s.log", place->state_dir, host);
 }
 

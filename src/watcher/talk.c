@@ -114,9 +114,21 @@ int sw_watcher_wake(const struct sw_watcher_place *place, struct sw_error *err)
     return say_plainly(place, "wake\n", NULL, err);
 }
 
+/* Its answer comes when it has nothing more to do; its lock goes with its process. */
 int sw_watcher_stop(const struct sw_watcher_place *place, struct sw_error *err)
 {
-    return say_plainly(place, "stop\n", NULL, err);
+    int64_t until_ms = sw_monotonic_ms() + PATIENCE_MS;
+    int said = say_plainly(place, "stop\n", NULL, err);
+    bool locked = said > 0;
+
+    while (locked && sw_monotonic_ms() < until_ms) {
+        sw_autofd int lock = sw_watcher_lock(place, NULL);
+
+        locked = lock < 0;
+        if (locked)
+            sw_sleep_ms(1);
+    }
+    return said;
 }
 
 int sw_watcher_give(const struct sw_watcher_place *place, const char *id, const struct sw_secrets *secrets,

@@ -334,6 +334,7 @@ class Waiting(Fixture):
         end = time.monotonic() + base.DEADLINE
         while "retry 1 of 2 in " not in (said := self.ends(0, "ps").stdout.decode()):
             self.assertLess(time.monotonic(), end, said)
+            self.ends(0, "watcher", "once")
             time.sleep(0.1)
         self.assertIn("attempt 2", self.say(0, "retry", job))
         self.ends(0, "wait", job, "--timeout", "20s")

@@ -59,7 +59,7 @@ static void a_job_canceled_between_two_attempts_never_starts_again(void **state)
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
 
     for (int64_t attempt = 1; attempt < 2; sw_sleep_ms(10)) {
-        sw_auto(json) json_t *seen = status(here, job);
+        sw_auto(json) json_t *seen = (sw_watcher_once(here->session, NULL), status(here, job));
 
         attempt = number_of(seen, "attempt");
         assert_true(sw_monotonic_ms() < deadline);

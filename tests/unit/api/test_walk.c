@@ -72,6 +72,7 @@ static const struct {
     { "hooks.epoch_milestone_interval", "src/monitor/progress.c" },
     { "notify.command", "src/monitor/hooks.c" },
     { "keep", "src/plan/plan.c" },
+    { "watcher", "src/api/watcher.c" },
 };
 
 /* What a type cannot guess. */

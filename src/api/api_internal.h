@@ -91,6 +91,11 @@ void api_kept_forget_ended(struct api_kept *kept, struct sw_store *store);
 /* watcher_share.c: the watcher looked for us, and the store knows; false: look yourself. */
 bool api_look_shared(struct sw_session *session, const char *const *ids, size_t count,
                      const struct sw_refresh_options *options, json_t *unreachable);
+/* "WORD VERSION DIGEST": the first line of what is said between equals; owned. */
+char *api_stream_line(const char *word);
+/* watcher_lend.c: a sw_borrow_fn of a session; and in the watcher, which takes `fd`. */
+bool api_borrow(void *context, const char *key, int fds[SW_CHANNELS]);
+void api_lend(struct sw_session *session, const char *key, int fd);
 /* In the watcher: serve a command that said `line`, in a thread of its own; takes `fd`. */
 void api_watcher_share(struct sw_session *session, const char *line, int fd);
 

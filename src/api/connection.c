@@ -50,6 +50,7 @@ static struct sw_connection *open_one(struct sw_session *session, const struct s
         .warn_context = session, .progress = api_progress, .progress_context = session,
         .env = folder ? api_folder_env : api_env,
         .env_context = folder ? (void *)folder : session,
+        .borrow = session->kept ? NULL : api_borrow, .borrow_context = session,
     };
     struct sw_connection *conn = platform->open(&config, err);
 

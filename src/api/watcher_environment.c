@@ -18,10 +18,11 @@ static const char *const connecting[] = {
     "HOME", "PATH", "USER", "LOGNAME", "SSH_AUTH_SOCK", "SSL_CERT_*", "CURL_CA_BUNDLE", "http_proxy",
     "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
     "KUBECONFIG", "SLURM_CONF", "SLIPWAY_*", "TAO_*", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+    "LANG", "LC_*",                  /* ssh may send them */
 };
 /* and these belong to a process as such. */
 static const char *const usual[] = {
-    "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH",
+    "SHELL", "TZ", "TMPDIR", "XDG_*", "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH",
     "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS",
 };
 

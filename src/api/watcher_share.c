@@ -5,6 +5,7 @@
  * What is seen goes into the store, where the command reads it as if it had looked itself. The watcher serves
  * only its own version, and only a command whose connections would be the same: both make a digest of the
  * variables that connections are made from. A command that is not served opens its own connections.
+ * watcher_lend.c has the other word.
  *
  *     look VERSION DIGEST
  *     {"ids":[...],"progress":BOOL,"deadline_ms":MS}           ->  {"unreachable":[...]} or {"error":"..."}
@@ -32,8 +33,7 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* "look VERSION DIGEST\n"; owned. */
-static char *first_line(void)
+char *api_stream_line(const char *word)
 {
     sw_autofree char **variables = api_connection_variables();
     sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
@@ -46,13 +46,15 @@ static char *first_line(void)
     for (size_t i = 0; i < count; i++)
         sw_buf_add_bytes(&all, variables[i], strlen(variables[i]) + 1);
     sw_sha256_hex(all.length ? all.data : "", all.length, digest);
-    return sw_format("look " SW_VERSION " %.32s\n", digest);
+    return sw_format("%s " SW_VERSION " %.32s", word, digest);
 }
 
 /* ---- the watcher's ----------------------------------------------------------------------------------- */
 
 struct share {
     struct sw_session *session;
+    char *rest;                      /* of its first line, behind what all have */
+    void (*act)(struct share *share);
     int fd;
 };
 
@@ -91,9 +93,8 @@ static json_t *look_for(struct sw_session *session, const json_t *request)
     return sw_json_object(SW_SUB("unreachable", unreachable));
 }
 
-static void *serve(void *context)
+static void serve_look(struct share *share)
 {
-    struct share *share = context;
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT, said = SW_BUF_INIT;
     sw_auto(json) json_t *request = NULL, *answer = NULL;
 
@@ -105,27 +106,60 @@ static void *serve(void *context)
         (void)!send(share->fd, said.data, said.length, MSG_NOSIGNAL);
     }
     close(share->fd);
+}
+
+static void serve_shell(struct share *share)
+{
+    api_lend(share->session, share->rest, share->fd);
+}
+
+static const struct {
+    const char *word;
+    void (*act)(struct share *share);
+} words[] = { { "look", serve_look }, { "shell", serve_shell } };
+
+static void *serve(void *context)
+{
+    struct share *share = context;
+
+    if (share->act)
+        share->act(share);
+    else
+        close(share->fd);            /* an empty answer: look yourself */
     api_release(share->session);
+    free(share->rest);
     free(share);
     return NULL;
 }
 
+/* A word of ours, from a command of our version whose connections are as ours. */
+static void find_word(struct share *share, const char *line)
+{
+    for (size_t i = 0; i < SW_COUNT(words); i++) {
+        sw_autofree char *own = api_stream_line(words[i].word);
+        size_t length = strlen(own);
+
+        if (strncmp(line, own, length) == 0 && (!line[length] || line[length] == ' ')) {
+            share->act = words[i].act;
+            share->rest = sw_strdup(line + length + (line[length] == ' '));
+        }
+    }
+}
+
 void api_watcher_share(struct sw_session *session, const char *line, int fd)
 {
-    sw_autofree char *own = first_line();
     struct share *share = sw_new(struct share);
     pthread_t thread;
 
-    *share = (struct share){ session, fd };
-    own[strlen(own) - 1] = '\0';
+    *share = (struct share){ .session = session, .fd = fd };
+    find_word(share, line);
     api_hold(session);
-    if (strcmp(own, line) == 0 && sw_thread_start(&thread, 0, serve, share) == 0) {
+    if (share->act && sw_thread_start(&thread, 0, serve, share) == 0) {
         pthread_detach(thread);
         return;
     }
-    close(fd);                       /* an empty answer: look yourself */
-    api_release(session);
-    free(share);
+    share->act = NULL;
+    serve(share);
 }
 
 /* ---- the command's ------------------------------------------------------------------------------------ */
@@ -170,14 +204,15 @@ bool api_look_shared(struct sw_session *session, const char *const *ids, size_t 
 {
     sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
     sw_auto(json) json_t *request = NULL, *answer = NULL;
-    sw_autofree char *line = NULL;
+    sw_autofree char *first = NULL, *line = NULL;
     json_t *seen;
 
     if (options->act || session->kept || session->connection_count > 0 ||
         sw_watcher_place(session->state_dir, &place, NULL) < 0 || access(place.socket, F_OK) < 0 ||
         !is_worth_it(session, ids, count))
         return false;
-    line = first_line();
+    first = api_stream_line("look");
+    line = sw_format("%s\n", first);
     request = request_of(ids, count, options);
     answer = sw_watcher_ask(&place, line, request, options->deadline_ms + LATER_MS, NULL);
     seen = json_object_get(answer, "unreachable");

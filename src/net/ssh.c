@@ -122,6 +122,8 @@ struct sw_ssh *sw_ssh_open(const struct sw_ssh_options *options, struct sw_error
     sw_auto(sw_ssh) struct sw_ssh *ssh = sw_new(struct sw_ssh);
 
     ssh->watch = -1;
+    ssh->borrow = options->borrow;
+    ssh->borrow_context = options->borrow_context;
     ssh->shell = (struct ssh_process)SSH_PROCESS_NONE;
     if (configure(ssh, options, err) < 0)
         return NULL;
@@ -165,6 +167,7 @@ void sw_ssh_close(struct sw_ssh *ssh)
     free(ssh->identity);
     free(ssh->config_file);
     free(ssh->known_hosts);
+    free(ssh->lent);
     free(ssh);
 }
 

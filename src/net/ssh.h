@@ -24,6 +24,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/proc.h"
 
 struct sw_ssh_options {          /* all texts are borrowed for the call of sw_ssh_open() */
     const char *state_dir;       /* control sockets live in STATE_DIR/ssh (0700); NULL: in /tmp */
@@ -37,6 +38,8 @@ struct sw_ssh_options {          /* all texts are borrowed for the call of sw_ss
     bool local;                  /* no ssh at all: a /bin/sh on this machine */
     int64_t connect_ms;          /* until logged in, per host; 0: 30 s */
     int64_t persist_ms;          /* how long an idle master stays; 0: 600 s */
+    sw_borrow_fn *borrow;        /* asked for a shell first; NULL: every shell is our own */
+    void *borrow_context;
 };
 
 struct sw_ssh;
@@ -124,6 +127,14 @@ bool sw_ssh_stream_over(const struct sw_ssh_stream *stream);   /* the command en
 int sw_ssh_stream_why(struct sw_ssh_stream *stream, struct sw_error *err);
 void sw_ssh_stream_close(struct sw_ssh_stream *stream);        /* ends the command */
 SW_DEFINE_AUTO(sw_ssh_stream, struct sw_ssh_stream *, sw_ssh_stream_close)
+
+/* ---- lending: of a process that stays to those that begin ------------------------------------ */
+
+struct sw_ssh *sw_ssh_twin(const struct sw_ssh *ssh);        /* another one that leads there; owned */
+/* Equal where the hosts that come next are the same and reached in the same way; owned; NULL: not lent. */
+char *sw_ssh_key(const struct sw_ssh *ssh);
+int sw_ssh_ready(struct sw_ssh *ssh, struct sw_error *err);  /* have a shell now */
+bool sw_ssh_lend(struct sw_ssh *ssh, int fds[SW_CHANNELS]);      /* that one; false: there is none */
 
 /* ---- counting ------------------------------------------------------------------------------- */
 

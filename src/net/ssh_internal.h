@@ -50,6 +50,11 @@ struct sw_ssh {
     struct sw_buf shell_said;    /* what came on its standard error outside of calls */
     struct sw_buf shell_knows;   /* the last long script that was sent to it; empty: none */
     struct sw_ssh_counters counters;
+
+    sw_borrow_fn *borrow;    /* NULL: none, or it was asked already */
+    void *borrow_context;
+    pid_t *lent;                 /* of shells that others use */
+    size_t lent_count;
 };
 
 int ssh_control_paths(struct sw_ssh *ssh, const char *state_dir, struct sw_error *err);
@@ -73,7 +78,12 @@ static inline void ssh_arguments_auto(struct ssh_arguments *a) { ssh_arguments_d
 /* ---- ssh_shell.c: the held shell -------------------------------------------------------------- */
 
 int ssh_shell_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err);
+bool ssh_shell_lives(const struct sw_ssh *ssh);
 void ssh_shell_end(struct sw_ssh *ssh);
+
+/* ---- ssh_lend.c: a shell of another process of ours ------------------------------------------- */
+
+bool ssh_shell_borrow(struct sw_ssh *ssh);       /* there was one, and it is ours now */
 
 /* ---- ssh_call.c: one script down the held shell ----------------------------------------------- */
 

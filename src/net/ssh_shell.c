@@ -102,12 +102,12 @@ static int explain_end(struct sw_ssh *ssh, struct sw_error *err)
     return sw_hint(err, "`ssh %s true` must work without a question", sw_ssh_host(ssh));
 }
 
-static bool still_there(const struct sw_ssh *ssh)
+bool ssh_shell_lives(const struct sw_ssh *ssh)
 {
     struct pollfd look[] = { { .fd = ssh->shell.out }, { .fd = ssh->shell.in },
                              { .fd = ssh->watch } };
 
-    if (ssh->shell.pid <= 0)
+    if (ssh->shell.out < 0)
         return false;
     return poll(look, SW_COUNT(look), 0) == 0;       /* the other end is open */
 }
@@ -135,7 +135,7 @@ int ssh_shell_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
 {
     enum greeting greeting = SILENT;
 
-    if (still_there(ssh))
+    if (ssh_shell_lives(ssh) || ssh_shell_borrow(ssh))
         return 0;
     ssh_shell_end(ssh);
     for (int try = 0; try < 2; try++) {

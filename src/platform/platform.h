@@ -10,6 +10,7 @@
 #define SW_PLATFORM_PLATFORM_H
 
 #include "base/buf.h"
+#include "base/proc.h"
 #include "base/secret.h"
 #include "core/evidence.h"
 #include "core/option.h"
@@ -31,6 +32,8 @@ struct sw_connect_options {            /* what open() may know; all borrowed for
     /* Values by name, for as long as the connection lives: the environment, and .env files behind it. */
     sw_env_fn *env;
     void *env_context;
+    sw_borrow_fn *borrow;       /* a shell that a watcher lends; may be NULL */
+    void *borrow_context;
 };
 
 struct sw_submission {                 /* what submit gives back */
@@ -112,6 +115,9 @@ struct sw_platform {
                                                 those of options and credentials; NULL-ended, or NULL */
     bool guards;                             /* watches for what `guard:` names by itself */
     bool collects;                           /* obeys plan->only_collect */
+    /* In a watcher: the descriptors of a shell that is ready, where `key` is this connection's. `fds` NULL:
+     * make one ready, for the next who asks. NULL: none is lent. */
+    bool (*lend)(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS]);
     bool shares;                             /* a connection takes its time: commands use a watcher's */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
     int retry_max;                           /* new attempts when the job file does not say; 0: 3 */

@@ -28,8 +28,7 @@ bool sw_socket_is_ours(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-/* -1 without an error: no watcher runs. */
-static int dial(const struct sw_watcher_place *place, struct sw_error *err)
+int watcher_dial(const struct sw_watcher_place *place, struct sw_error *err)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     sw_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -76,7 +75,7 @@ static int say(const struct sw_watcher_place *place, const char *line, const str
                struct sw_buf *answer, struct sw_error *err)
 {
     struct sw_error why = { 0 };
-    sw_autofd int fd = dial(place, &why);
+    sw_autofd int fd = watcher_dial(place, &why);
 
     if (fd < 0)
         return why.code ? sw_pass(err, &why) : 0;
@@ -145,7 +144,7 @@ json_t *sw_watcher_ask(const struct sw_watcher_place *place, const char *line, c
     sw_autofree char *text = sw_json_dump(request);
     sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
     struct sw_error why = { 0 };
-    sw_autofd int fd = dial(place, &why);
+    sw_autofd int fd = watcher_dial(place, &why);
 
     if (fd < 0)
         return sw_null(why.code ? sw_pass(err, &why) : 0);

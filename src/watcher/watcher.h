@@ -16,6 +16,7 @@
 #define SW_WATCHER_WATCHER_H
 
 #include "base/json.h"
+#include "base/proc.h"
 #include "base/secret.h"
 
 /* ---- place.c: one watcher for each state folder and host --------------------------------------- */
@@ -75,6 +76,7 @@ void sw_watcher_log(const struct sw_watcher_place *place, const struct sw_secret
 
 /* ---- talk.c: the client's side ------------------------------------------------------------------- */
 
+int watcher_dial(const struct sw_watcher_place *place, struct sw_error *err);    /* -1, no error: none runs */
 bool sw_socket_is_ours(int fd);      /* the process at its other end is the same user's */
 /* {"version","pid",...}; NULL without an error: no watcher runs. */
 json_t *sw_watcher_hello(const struct sw_watcher_place *place, struct sw_error *err);
@@ -87,6 +89,13 @@ int sw_watcher_wake(const struct sw_watcher_place *place, struct sw_error *err);
 int sw_watcher_stop(const struct sw_watcher_place *place, struct sw_error *err);
 int sw_watcher_give(const struct sw_watcher_place *place, const char *id, const struct sw_secrets *secrets,
                     struct sw_error *err);
+
+/* ---- lend.c: channels of a process, through the socket ------------------------------------------- */
+
+void sw_watcher_lend(int fd, const int channels[SW_CHANNELS]);
+/* What came for this line; false: nothing did. */
+bool sw_watcher_borrow(const struct sw_watcher_place *place, const char *line, int64_t patience_ms,
+                       int channels[SW_CHANNELS]);
 
 /* ---- listen.c: the watcher's side ---------------------------------------------------------------- */
 

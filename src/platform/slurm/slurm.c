@@ -18,7 +18,11 @@
 
 extern const struct sw_platform sw_platform_slurm;
 
-enum { BUSY = 75, SAID = 300 };          /* EX_TEMPFAIL: our scripts' word for "ask again" */
+enum {
+    BUSY = 75,                       /* EX_TEMPFAIL: our scripts' word for "ask again" */
+    SAID = 300,
+    LEND_MS = 90 * 1000,             /* a watcher asks once a minute at least */
+};
 
 static const struct sw_credential slurm_credentials[] = {
     { "SSH_KEY_PATH", false, "private key file for the login host; the ssh agent is used too" },
@@ -58,6 +62,7 @@ static struct sw_connection *connection_new(const struct sw_connect_options *con
     struct slurm_connection *slurm = sw_new(struct slurm_connection);
 
     slurm->ssh = ssh;
+    slurm->twin = sw_ssh_twin(ssh);
     slurm->documents = settled_options(config, way);
     sw_options_fill(slurm_options, slurm->documents, SW_CONNECTION, &slurm->options, NULL);
     slurm->state_dir = sw_strdup(config->state_dir);
@@ -66,6 +71,7 @@ static struct sw_connection *connection_new(const struct sw_connect_options *con
     slurm->env = config->env ? config->env : sw_env_process;
     slurm->env_context = config->env_context;
     pthread_mutex_init(&slurm->lock, NULL);
+    pthread_mutex_init(&slurm->lending, NULL);
     return (struct sw_connection *)slurm;
 }
 
@@ -85,6 +91,8 @@ static struct sw_connection *slurm_open(const struct sw_connect_options *config,
     way->user = said.user && !*said.user ? NULL : or_variable(said.user, config, "SSH_USER");
     way->port = said.port;
     way->local = said.transport == SLURM_LOCAL;
+    way->borrow = config->borrow;
+    way->borrow_context = config->borrow_context;
     if (!way->local && !way->hosts) {
         sw_fail(err, SW_E_SPEC, "no login host is configured");
         sw_hint(err, "set SLURM_HOSTNAME and SLURM_USER (or slurm.hostname, slurm.user), or "
@@ -121,7 +129,9 @@ static void slurm_close(struct sw_connection *conn)
     if (!slurm)
         return;
     sw_ssh_close(slurm->ssh);
+    sw_ssh_close(slurm->twin);
     pthread_mutex_destroy(&slurm->lock);
+    pthread_mutex_destroy(&slurm->lending);
     json_decref(slurm->documents);
     free(slurm->state_dir);
     free(slurm->identity);
@@ -143,6 +153,24 @@ int slurm_call(struct sw_connection *conn, const struct sw_ssh_call *call, struc
     pthread_mutex_lock(&slurm->lock);
     result = sw_ssh_run(slurm->ssh, call, reply, err);
     pthread_mutex_unlock(&slurm->lock);
+    if (result == 0)
+        slurm->answered_ms = sw_monotonic_ms();
+    return result;
+}
+
+/* A shell that waited on a network that is gone looks alive: only one of a cluster that answered is lent. */
+static bool slurm_lend(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS])
+{
+    struct slurm_connection *slurm = slurm_of(conn);
+    sw_autofree char *own = NULL;
+    bool result = false;
+
+    if (sw_monotonic_ms() - slurm->answered_ms > LEND_MS || pthread_mutex_trylock(&slurm->lending) != 0)
+        return false;                /* or the next one is being made ready */
+    own = sw_ssh_key(slurm->twin);
+    if (sw_text_same(own, key))
+        result = fds ? sw_ssh_lend(slurm->twin, fds) : sw_ssh_ready(slurm->twin, NULL) == 0;
+    pthread_mutex_unlock(&slurm->lending);
     return result;
 }
 
@@ -301,6 +329,7 @@ const struct sw_platform sw_platform_slurm = {
     .summary = "a Slurm cluster, over ssh or from its login node",
     .options = slurm_options,
     .credentials = slurm_credentials,
+    .lend = slurm_lend,
     .shares = true,
     .variables = slurm_variables,
     .collects = true,

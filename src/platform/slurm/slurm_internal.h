@@ -11,6 +11,7 @@
 #define SW_PLATFORM_SLURM_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -266,6 +267,10 @@ struct slurm_connection {
     void *warn_context;
     sw_env_fn *env;                /* values of variables */
     void *env_context;
+
+    pthread_mutex_t lending;       /* guards the twin, whose shell is lent */
+    struct sw_ssh *twin;           /* with a shell when one was asked for */
+    atomic_llong answered_ms;      /* when the cluster answered last */
 };
 /* The connection that slurm_open() made. */
 static inline struct slurm_connection *slurm_of(struct sw_connection *conn)

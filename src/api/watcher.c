@@ -125,7 +125,7 @@ static char *say_none(int kinds)
 {
     sw_autofree char *missed = missed_without(kinds);
 
-    return sw_format("no watcher here: %s until a command acts ('slipway help watcher')", missed);
+    return sw_format("no watcher: %s until a command acts", missed);
 }
 
 /* *plan: of job `id`. 0: nothing that a watcher does is needed, or none may be started, as *said tells. */

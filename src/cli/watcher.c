@@ -4,37 +4,66 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/cli_attach.h"
 
-static void print_status(const struct cli *cli, const json_t *status)
+static void print_texts(const char *title, const json_t *list)
 {
-    const json_t *watcher = json_object_get(status, "watcher"), *each;
-    long long jobs = (long long)sw_json_int(status, "jobs", 0);
+    const json_t *each;
     size_t i;
 
-    (void)cli;
-    if (!sw_json_bool(status, "running", false)) {
-        const char *problem = sw_json_str(status, "problem"), *missed = sw_json_str(status, "missed");
+    cli_printf("%s", title);
+    json_array_foreach(list, i, each)
+        cli_printf("%s%s", i ? ", " : "", json_string_value(each));
+    cli_printf("\n");
+}
 
-        cli_printf("not running; %lld job%s would need it\n", jobs, jobs == 1 ? "" : "s");
-        if (!sw_text_empty(problem))
-            cli_printf("problem: %s\n", problem);
-        if (!sw_text_empty(missed))
-            cli_printf("without: %s\n", missed);
-        return;
-    }
-    cli_printf("running: pid %lld, version %s\n", (long long)sw_json_int(watcher, "pid", 0),
+static void print_places(const json_t *places)
+{
+    const char *place;
+    json_t *jobs;
+
+    json_object_foreach((json_t *)places, place, jobs)
+        cli_printf("watches:  %s: %lld job%s\n", place, (long long)json_integer_value(jobs),
+                   json_integer_value(jobs) == 1 ? "" : "s");
+}
+
+static void print_running(const json_t *status)
+{
+    const json_t *watcher = json_object_get(status, "watcher"), *each;
+    int64_t interval_ms = sw_json_int(watcher, "interval_ms", 0);
+    int64_t next_ms = sw_json_int(watcher, "looked_ms", 0) + interval_ms - sw_now_ms();
+    char age[24];
+    size_t i;
+
+    sw_age_format(sw_now_ms() - sw_json_int(watcher, "started_ms", 0), age);
+    cli_printf("running:  for %s, pid %lld, version %s\n", age, (long long)sw_json_int(watcher, "pid", 0),
                sw_json_str(watcher, "version"));
-    cli_printf("jobs:    %lld\n", jobs);
-    cli_printf("for:    ");
-    json_array_foreach(json_object_get(status, "duties"), i, each)
-        cli_printf(" %s", json_string_value(each));
-    cli_printf("\nlooks:   every %.0f s\n", (double)sw_json_int(watcher, "interval_ms", 0) / 1000);
+    print_texts("because:  ", json_object_get(status, "duties"));
+    print_places(json_object_get(status, "places"));
+    cli_printf("looks:    every %.0f s, next in %.0f s\n", (double)interval_ms / 1000,
+               next_ms > 0 ? (double)next_ms / 1000 : 0.0);
     json_array_foreach(json_object_get(watcher, "unreachable"), i, each)
-        cli_printf("error:   %s: %s\n", sw_json_str(each, "platform"), sw_json_str(each, "message"));
-    cli_printf("log:     %s\n", sw_json_str(status, "log"));
+        cli_printf("error:    %s: %s\n", sw_json_str(each, "platform"), sw_json_str(each, "message"));
+}
+
+static void print_status(const json_t *status)
+{
+    long long jobs = (long long)sw_json_int(status, "jobs", 0);
+    const char *problem = sw_json_str(status, "problem"), *missed = sw_json_str(status, "missed");
+
+    if (sw_json_bool(status, "running", false)) {
+        print_running(status);
+    } else {
+        cli_printf("not running; %lld job%s it\n", jobs, jobs == 1 ? " needs" : "s need");
+        if (!sw_text_empty(problem))
+            cli_printf("problem:  %s\n", problem);
+        if (!sw_text_empty(missed))
+            cli_printf("without:  %s\n", missed);
+    }
+    cli_printf("log:      %s\n", sw_json_str(status, "log"));
 }
 
 void cli_say_watcher(struct cli *cli)
@@ -100,7 +129,7 @@ static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_e
         return -1;
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, status, err);
-    print_status(cli, status);
+    print_status(status);
     return 0;
 }
 

@@ -13,7 +13,7 @@
 #include "core/reason.h"
 #include "core/report.h"
 #include "diagnose/diagnose.h"
-#include "monitor/retry.h"
+#include "diagnose/retry.h"
 #include "monitor/verdict.h"
 
 static json_t *verdict_for(struct sw_session *session, const struct api_job *job)

@@ -24,8 +24,8 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/report.h"
+#include "diagnose/retry.h"
 #include "monitor/monitor_internal.h"
-#include "monitor/retry.h"
 #include "monitor/verdict.h"
 
 enum {

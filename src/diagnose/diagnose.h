@@ -67,6 +67,9 @@ char *sw_diagnose_headline(const struct sw_evidence *evidence, const json_t *ver
  * be NULL. */
 json_t *sw_diagnose_job(struct sw_evidence *evidence, const json_t *plan, const json_t *user_rules);
 
+/* The program's own words say more than "exit code 1": from now on they are the message of an observation. */
+void sw_verdict_message(const json_t *verdict, char message[256]);
+
 /* The rules that a job was submitted with (its plan's) before the user's own: an owned array. Both may
  * be NULL. */
 json_t *sw_diagnose_rules(const json_t *of_job, const json_t *of_user);

@@ -9,6 +9,8 @@
  */
 #include "diagnose/diagnose.h"
 
+#include <stdio.h>
+
 /* What the job asked for, where the platform does not say. */
 static void add_requested(const json_t *plan, json_t *facts)
 {
@@ -34,4 +36,10 @@ json_t *sw_diagnose_job(struct sw_evidence *evidence, const json_t *plan, const 
     json_object_set_new(verdict, "headline", sw_json_text(headline));
     json_object_set_new(verdict, "from_log", json_boolean(from_log));
     return verdict;
+}
+
+void sw_verdict_message(const json_t *verdict, char message[256])
+{
+    if (sw_json_bool(verdict, "from_log", false))
+        snprintf(message, 256, "%.255s", sw_json_str(verdict, "headline"));
 }

@@ -250,6 +250,35 @@ static void a_cancel_after_the_supervisor_was_killed_in_the_pause_is_kept(void *
     assert_int_equal(look_at(here, job.id, 2)->state, SW_CANCELED);
 }
 
+static void change_supervisor(struct fixture *here, const char *id, const char *key, const char *value)
+{
+    sw_autofree char *folder = local_attempt_folder(here->conn, id, 1);
+    sw_auto(json) json_t *who = local_record_read(folder, LOCAL_SUPERVISOR);
+
+    json_object_set_new(who, key, sw_json_text(value));
+    assert_int_equal(local_record_write(folder, LOCAL_SUPERVISOR, who, NULL), 0);
+}
+
+static void after_a_restart_or_on_another_machine_a_pause_is_no_failure(void **state)
+{
+    struct fixture *here = *state;
+    struct sw_jobref job = { .attempt = 1 };
+    struct sw_error err = { 0 };
+
+    retry(here, "1h");
+    job.id = fixture_launch(here, FAILS_ONCE);
+    wait_for_pause(here, job.id);
+    kill_supervisor(here, job.id);
+    change_supervisor(here, job.id, "boot", "another-boot");
+    assert_int_equal(look_at(here, job.id, 1)->presence, SW_ABSENT);
+    assert_true(here->seen.unattended);
+    change_supervisor(here, job.id, "host", "another-machine");
+    assert_int_equal(look_at(here, job.id, 1)->presence, SW_UNSEEN);
+    assert_int_equal(look_at(here, job.id, 2)->presence, SW_UNSEEN);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, &err), -1);
+    assert_int_equal(err.code, SW_E_UNREACHABLE);
+}
+
 static void a_job_that_waits_for_its_next_attempt_holds_no_gpu(void **state)
 {
     struct fixture *here = *state;
@@ -301,6 +330,7 @@ int main(void)
         CLAIM(a_cancel_in_the_pause_ends_the_job_before_its_next_attempt),
         CLAIM(a_supervisor_that_is_killed_in_the_pause_leaves_an_attempt_that_never_began),
         CLAIM(a_cancel_after_the_supervisor_was_killed_in_the_pause_is_kept),
+        CLAIM(after_a_restart_or_on_another_machine_a_pause_is_no_failure),
         CLAIM(a_job_that_waits_for_its_next_attempt_holds_no_gpu),
         CLAIM(a_job_in_the_pause_is_neither_removed_nor_an_orphan),
     };

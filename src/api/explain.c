@@ -13,7 +13,7 @@
 #include "core/reason.h"
 #include "core/report.h"
 #include "diagnose/diagnose.h"
-#include "monitor/retry.h"
+#include "diagnose/retry.h"
 #include "monitor/verdict.h"
 
 static json_t *verdict_for(struct sw_session *session, const struct api_job *job)
@@ -82,7 +82,7 @@ static json_t *retry_json(const struct api_job *job, const json_t *verdict)
     struct sw_retry retry;
     char at[40];
 
-    if (job->row.phase == SW_PHASE_SUBMITTING && job->row.attempt > 1) {
+    if (api_awaits_attempt(&job->row) && job->row.attempt > 1) {
         sw_time_format(job->row.not_before_ms, at);
         return sw_json_object(SW_BOOL("again", true), SW_STR("why", job->row.message),
                               SW_STR("at", at));
@@ -101,7 +101,7 @@ static char *with_start(char *waits, const struct sw_job *row, int64_t now_ms)
     sw_autofree char *before = waits;
     char until[24];
 
-    if (!before || row->phase != SW_PHASE_ACTIVE || row->not_before_ms <= now_ms)
+    if (!before || row->phase != SW_PHASE_ACTIVE || api_awaits_attempt(row) || row->not_before_ms <= now_ms)
         return sw_take(before);
     sw_age_format(row->not_before_ms - now_ms, until);
     return sw_format("%s; expected to start in %s", before, until);

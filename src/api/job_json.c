@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/command.h"
+#include "core/reason.h"
 
 /* A clock that was set back makes nothing younger than new. */
 static int64_t age(int64_t now_ms, int64_t then_ms)
@@ -67,6 +68,13 @@ static json_t *outputs_sent(const struct sw_job *job)
                                                        SW_STR("to", to)));
     }
     return sent;
+}
+
+bool api_awaits_attempt(const struct sw_job *job)
+{
+    return job->phase == SW_PHASE_SUBMITTING ||
+           (job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING &&
+            sw_text_same(job->reason, SW_REASON_RETRY));
 }
 
 /* How long until a retry is sent or a waiting job is expected to start; -1: not known. Counted here
@@ -130,7 +138,8 @@ static json_t *times_json(const struct sw_job *job)
 {
     int64_t now = sw_now_ms(), end = job->ended_ms ? job->ended_ms : now;
     int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
-    bool waits = job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING;
+    bool again = api_awaits_attempt(job);
+    bool waits = job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING && !again;
     json_t *progress = progress_json(job->progress);
 
     return sw_json_object(
@@ -140,8 +149,7 @@ static json_t *times_json(const struct sw_job *job)
         SW_SUB("ended_at", time_json(job->ended_ms)),
         SW_SUB("updated_at", time_json(job->updated_ms)),
         SW_SUB("seen_at", time_json(job->seen_ms)),
-        SW_SUB("next_attempt_at",
-               time_json(job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0)),
+        SW_SUB("next_attempt_at", time_json(again ? job->not_before_ms : 0)),
         SW_SUB("expected_start_at", time_json(waits ? job->not_before_ms : 0)),
         SW_SUB("starts_in_ms", unless(-1, starts_in(job, now))),
         SW_SUB("progress", progress ? progress : json_null()),

@@ -9,8 +9,8 @@
  * goes quiet for a moment): the size says whether there is more. Memory is bounded by one piece
  * per replica.
  *
- * A follow goes on with the next attempt: what the last one wrote is read to its end first. Platforms
- * that try again by themselves keep one log for all attempts, and there the reading just goes on.
+ * A follow goes on with the next attempt: what the last one wrote is read to its end first. Where a platform
+ * keeps one log for all attempts, the reading just goes on.
  *
  * A piece carries one time. Bytes of one time are cut where the platform says that another time
  * begins; when replicas are mixed, whole lines matter more, and a line has the time of its first
@@ -355,7 +355,7 @@ static int read_on(struct log_reading *r, bool ended, struct sw_error *err)
 /* A log of one attempt that was asked for by number ends with it. */
 static bool is_past(const struct log_reading *r, const struct job_phase *now)
 {
-    return r->options->attempt == 0 && !r->job->platform->retries &&
+    return r->options->attempt == 0 && !r->job->platform->one_log &&
            now->attempt > r->job->ref.attempt;
 }
 
@@ -372,7 +372,7 @@ static int follow(struct log_reading *r, struct sw_error *err)
 
         if (ask(r, &asked_ms, &now, err) < 0)
             return -1;
-        if (r->job->platform->retries && now.attempt > r->reported)
+        if (r->job->platform->one_log && now.attempt > r->reported)
             tell_attempt(r, now.attempt);            /* one log for all: the reading just goes on */
         past = is_past(r, &now);
         if (!r->read)

@@ -189,7 +189,7 @@ void cli_duration(int64_t ms, char out[32])
 char *cli_job_message(const json_t *job)
 {
     const char *message = sw_json_str(job, "message");
-    bool retry = sw_text_same(sw_json_str(job, "phase"), "submitting");
+    bool retry = sw_json_str(job, "next_attempt_at") != NULL;
     int64_t ms = sw_json_int(job, "starts_in_ms", -1);
     char until[32];
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * evidence.c - releasing what evidence.h describes.
+ * evidence.c - making and releasing what evidence.h describes.
  */
 #include "core/evidence.h"
 
 #include <string.h>
+
+#include "base/text.h"
 
 struct sw_evidence sw_evidence_of(const struct sw_observation *seen)
 {
@@ -16,6 +18,14 @@ struct sw_evidence sw_evidence_of(const struct sw_observation *seen)
     memcpy(evidence.reason, seen->reason, sizeof evidence.reason);
     memcpy(evidence.message, seen->message, sizeof evidence.message);
     return evidence;
+}
+
+char *sw_evidence_tail(const char *bytes, size_t length, bool inside)
+{
+    const char *newline = inside ? memchr(bytes, '\n', length) : NULL;
+    const char *from = newline ? newline + 1 : bytes;        /* half a line would mislead */
+
+    return sw_text_utf8(from, length - (size_t)(from - bytes));
 }
 
 void sw_evidence_done(struct sw_evidence *evidence)

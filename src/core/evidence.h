@@ -24,6 +24,11 @@ struct sw_evidence {
     char *log_tail;           /* last lines of the first failing rank; owned, may be NULL */
 };
 
+enum { SW_LOG_TAIL_BYTES = 65536 };      /* of a log are enough to judge it by */
+
+/* The tail as it is kept, owned: text, from its first whole line on. `inside`: the log begins before it. */
+char *sw_evidence_tail(const char *bytes, size_t length, bool inside);
+
 /* What an observation says, and no facts yet. */
 struct sw_evidence sw_evidence_of(const struct sw_observation *seen);
 

@@ -36,8 +36,11 @@ struct sw_observation {
     struct sw_jobref job;
 
     int attempt;               /* the platform tries again by itself and is at this one; 0: as asked */
-    json_t *before;            /* and how those before went, as sw_store_attempts() says it; owned by the
-                                  caller of observe(); NULL */
+    json_t *before;            /* and how those before went, as sw_store_attempts() says it, with "why" and
+                                  "not_before_ms" of the next one, and "only_collect"; owned by the caller
+                                  of observe(); NULL */
+    bool unattended;           /* what would have tried it again there is gone. After a failure: the caller
+                                  decides. With SW_ABSENT: that attempt was announced, and never began */
     enum sw_presence presence;
     bool needs_reconcile;      /* SW_UNSEEN until reconcile() has acted; then observe() can say more */
     bool leaves_secrets;       /* it is over and its secrets are still there: reconcile() removes them */

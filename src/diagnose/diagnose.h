@@ -62,6 +62,14 @@ json_t *sw_diagnose_with(const struct sw_evidence *evidence, const json_t *user_
  * is sw_diagnose's of the same evidence; `from_log`: these are the program's words, not the platform's. */
 char *sw_diagnose_headline(const struct sw_evidence *evidence, const json_t *verdict, bool *from_log);
 
+/* The verdict about one job: what it asked for joins the facts, the rules of its plan come before the user's
+ * own, and "headline" and "from_log" of sw_diagnose_headline() are added. `plan` is the stored one. Both may
+ * be NULL. */
+json_t *sw_diagnose_job(struct sw_evidence *evidence, const json_t *plan, const json_t *user_rules);
+
+/* The program's own words say more than "exit code 1": from now on they are the message of an observation. */
+void sw_verdict_message(const json_t *verdict, char message[256]);
+
 /* The rules that a job was submitted with (its plan's) before the user's own: an owned array. Both may
  * be NULL. */
 json_t *sw_diagnose_rules(const json_t *of_job, const json_t *of_user);

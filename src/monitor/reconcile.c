@@ -24,8 +24,9 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/report.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/retry.h"
 #include "monitor/monitor_internal.h"
-#include "monitor/retry.h"
 #include "monitor/verdict.h"
 
 enum {
@@ -160,7 +161,7 @@ static void judge_absence(struct poll_entry *entry, struct sw_observation *seen,
 {
     const struct sw_job *job = &entry->job;
 
-    if (job->phase == SW_PHASE_SUBMITTING && job->canceling) {
+    if ((job->phase == SW_PHASE_SUBMITTING || seen->unattended) && job->canceling) {
         monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled before anything was started");
     } else if (job->phase == SW_PHASE_SUBMITTING && job->attempt > 1) {
         seen->presence = SW_UNSEEN;
@@ -202,13 +203,32 @@ static int take_over(const struct poll_batch *batch, struct poll_entry *entry, s
 static int catch_up(const struct poll_batch *batch, struct poll_entry *entry, struct sw_observation *seen,
                     struct sw_error *err)
 {
-    if (seen->presence != SW_PRESENT || seen->attempt <= entry->job.attempt)
+    bool new_log = !batch->group->platform->one_log;
+
+    if (seen->presence == SW_UNSEEN || seen->attempt <= entry->job.attempt)
         return 0;
-    if (sw_store_caught_up(batch->store, seen, batch->now_ms, err) < 0)
+    if (sw_store_caught_up(batch->store, seen, new_log, batch->now_ms, err) < 0)
         return -1;
+    if (new_log)
+        json_decref(sw_take(entry->job.progress));
     entry->job.attempt = seen->job.attempt = seen->attempt;
     entry->stale = true;
     return 0;
+}
+
+/* The platform announced this attempt and will never begin it: a next refresh that acts sends it. */
+static int hand_back(const struct poll_batch *batch, struct poll_entry *entry, struct sw_observation *seen,
+                     struct sw_error *err)
+{
+    seen->presence = SW_UNSEEN;
+    entry->stale = true;
+    return sw_store_hand_back(batch->store, entry->job.id, entry->job.attempt, seen->message, err);
+}
+
+static bool was_announced(const struct poll_entry *entry, const struct sw_observation *seen)
+{
+    return seen->presence == SW_ABSENT && seen->unattended && entry->job.phase == SW_PHASE_ACTIVE &&
+           !entry->job.canceling;
 }
 
 /* A job that ended well and left nothing where results were declared says so. */
@@ -247,13 +267,6 @@ static size_t those(const struct poll_batch *batch,
     return count;
 }
 
-/* The program's own words say more than "exit code 1": they are the message from now on. */
-static void say_own_words(struct sw_observation *seen, const json_t *verdict)
-{
-    if (sw_json_bool(verdict, "from_log", false))
-        snprintf(seen->message, sizeof seen->message, "%.255s", sw_json_str(verdict, "headline"));
-}
-
 /* At every refresh: one call of the platform for each of the two, whatever the number of jobs. */
 static void cancel_and_explain(const struct poll_batch *batch)
 {
@@ -269,7 +282,7 @@ static void cancel_and_explain(const struct poll_batch *batch)
     sw_verdicts(platform, batch->conn, batch->rules, seen, NULL, verdicts, count);
     for (size_t i = 0; i < count; i++) {
         batch->entries[which[i]].verdict = verdicts[i];
-        say_own_words(seen[i], verdicts[i]);
+        sw_verdict_message(verdicts[i], seen[i]->message);
     }
 }
 
@@ -299,8 +312,8 @@ static bool is_retried(const struct poll_batch *batch, size_t index, struct sw_r
     const struct sw_observation *seen = &batch->seen[index];
     const struct poll_entry *entry = &batch->entries[index];
 
-    if (batch->group->platform->retries || !failed(entry, seen) || entry->job.canceling ||
-        sw_json_bool(entry->job.plan, SW_PLAN_UNSIGNED, false) ||
+    if ((batch->group->platform->retries && !seen->unattended) || !failed(entry, seen) ||
+        entry->job.canceling || sw_json_bool(entry->job.plan, SW_PLAN_UNSIGNED, false) ||
         (entry->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, SW_REASON_NOT_STARTED)))
         return false;
     sw_retry_decide(entry->job.plan, sw_platform_retries(batch->group->platform), seen, entry->verdict,
@@ -368,13 +381,17 @@ static int judge(struct poll_batch *batch, struct sw_error *err)
         struct poll_entry *entry = &batch->entries[i];
         struct sw_observation *seen = &batch->seen[i];
 
-        if (seen->presence == SW_ABSENT)
-            judge_absence(entry, seen, batch->now_ms);
-        else if (seen->presence == SW_PRESENT && entry->job.phase == SW_PHASE_SUBMITTING &&
-                 take_over(batch, entry, err) < 0)
-            return -1;
         if (catch_up(batch, entry, seen, err) < 0)
             return -1;
+        if (was_announced(entry, seen)) {
+            if (hand_back(batch, entry, seen, err) < 0)
+                return -1;
+        } else if (seen->presence == SW_ABSENT) {
+            judge_absence(entry, seen, batch->now_ms);
+        } else if (seen->presence == SW_PRESENT && entry->job.phase == SW_PHASE_SUBMITTING &&
+                   take_over(batch, entry, err) < 0) {
+            return -1;
+        }
         warn_of_empty(seen);
     }
     cancel_and_explain(batch);

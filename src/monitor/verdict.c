@@ -11,33 +11,16 @@
 #include "core/report.h"
 #include "diagnose/diagnose.h"
 
-/* What the job asked for, where the platform does not say. */
-static void add_requested(const json_t *plan, json_t *facts)
-{
-    if (!plan)
-        return;
-    if (!json_object_get(facts, "gpus_requested"))
-        json_object_set_new(facts, "gpus_requested", json_integer(sw_json_int(plan, "gpus", 0)));
-    json_object_set_new(facts, "nodes", json_integer(sw_json_int(plan, "nodes", 1)));
-}
-
 static json_t *verdict_of(struct sw_observation *seen, struct sw_evidence *evidence, const json_t *report,
                           const json_t *user_rules)
 {
-    sw_auto(json) json_t *rules = sw_diagnose_rules(json_object_get(seen->job.plan, "rules"), user_rules);
-    sw_autofree char *headline = NULL;
     json_t *verdict;
-    bool from_log;
 
     if (!evidence->facts)
         evidence->facts = json_object();
     if (!json_object_get(evidence->facts, "runner"))
         sw_report_facts(report, evidence->facts);
-    add_requested(seen->job.plan, evidence->facts);
-    verdict = sw_diagnose_with(evidence, rules);
-    headline = sw_diagnose_headline(evidence, verdict, &from_log);
-    json_object_set_new(verdict, "headline", sw_json_text(headline));
-    json_object_set_new(verdict, "from_log", json_boolean(from_log));
+    verdict = sw_diagnose_job(evidence, seen->job.plan, user_rules);
     if (!seen->runner)
         seen->runner = json_incref(json_object_get(evidence->facts, "runner"));
     return verdict;

@@ -120,6 +120,7 @@ struct sw_platform {
     bool (*lend)(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS]);
     bool shares;                             /* a connection takes its time: commands use a watcher's */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
+    bool one_log;                            /* of all attempts that it makes by itself: they go on in it */
     int retry_max;                           /* new attempts when the job file does not say; 0: 3 */
 
     /* Connect. Cheap where possible: no question is asked before it is needed. */

@@ -40,6 +40,11 @@ static const char SQL_COLLECT[] =
     "UPDATE documents SET collect = iif(:collect < 0, NULL, :collect) WHERE job = :seq";
 static const char SQL_COLLECT_STILL[] =
     "UPDATE documents SET collect = coalesce(collect, 0) WHERE job = :seq";
+static const char SQL_HAND_BACK[] =
+    "UPDATE jobs SET phase = 'submitting', owner = NULL, remote_id = NULL, message = :message,"
+    "  duties = duties | :duty, updated_ms = :now"
+    " WHERE seq = :seq AND attempt = :attempt AND phase = 'active' AND state = '" SW_NAME_PENDING "'"
+    "  AND reason = '" SW_REASON_RETRY "'";
 static const char SQL_AVOID[] = "UPDATE documents SET avoid = :avoid WHERE job = :seq";
 
 static int why_no_attempt(const struct sw_job *row, int from_attempt, struct sw_error *err)
@@ -131,6 +136,32 @@ int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bo
     return store_commit(&work, err);
 }
 
+int store_collect_still(struct sw_store *store, int64_t seq, struct sw_error *err)
+{
+    return store_do(store, SQL_COLLECT_STILL, err, BIND_INT(":seq", seq));
+}
+
+int sw_store_hand_back(struct sw_store *store, const char *id, int attempt, const char *message,
+                       struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_auto(json) json_t *data = sw_json_object(SW_INT("attempt", attempt), SW_STR("message", message));
+    int64_t seq = 0, now_ms = sw_now_ms();
+
+    if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &row, err) < 0 ||
+        store_do(store, SQL_HAND_BACK, err, BIND_INT(":seq", seq), BIND_INT(":attempt", attempt),
+                 BIND_TEXT(":message", message), BIND_INT(":duty", SW_DUTY_RETRY),
+                 BIND_INT(":now", now_ms)) < 0)
+        return -1;
+    if (!store_changed(store))
+        return 0;
+    if (store_attempt_follow(store, seq, err) < 0 ||
+        store_event_add(store, seq, "handed-back", data, now_ms, err) < 0)
+        return -1;
+    return store_commit(&work, err);
+}
+
 int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
                    struct sw_error *err)
 {
@@ -198,7 +229,7 @@ int sw_store_retry(struct sw_store *store, const struct sw_observation *failed, 
         json_object_set_new(data, "only_collect", json_true());
     if ((avoid &&
          store_do(store, SQL_AVOID, err, BIND_INT(":seq", seq), BIND_JSON(":avoid", avoid)) < 0) ||
-        (only_collect && store_do(store, SQL_COLLECT_STILL, err, BIND_INT(":seq", seq)) < 0) ||
+        (only_collect && store_collect_still(store, seq, err) < 0) ||
         store_event_add(store, seq, "attempt", data, now_ms, err) < 0 ||
         store_commit(&work, err) < 0)
         return -1;

@@ -277,8 +277,12 @@ int sw_store_collect_again(struct sw_store *store, const char *id, int from_atte
                            int command_exit, const char *why, int *attempt, struct sw_error *err);
 /* The platform tried again by itself, maybe more than once: the attempts of seen->before are written
  * down, each with an event, and the job is at seen->attempt, Pending until that is seen. Nothing when
- * it is over or there already. */
-int sw_store_caught_up(struct sw_store *store, const struct sw_observation *seen, int64_t now_ms,
+ * it is over or there already. new_log: progress begins anew, as the log does. */
+int sw_store_caught_up(struct sw_store *store, const struct sw_observation *seen, bool new_log,
+                       int64_t now_ms, struct sw_error *err);
+/* The platform would have begun this attempt by itself and never will: it is ours to send, phase submitting
+ * without owner, at the time it was to begin. Nothing when the row has gone on meanwhile. */
+int sw_store_hand_back(struct sw_store *store, const char *id, int attempt, const char *message,
                        struct sw_error *err);
 /* Nodes (array of names) that coming attempts keep away from; NULL: none. */
 int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,

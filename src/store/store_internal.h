@@ -192,5 +192,7 @@ int store_row_move(struct sw_store *store, int64_t seq, const struct sw_job *row
 int store_attempt_begin(struct sw_store *store, int64_t seq, int from_attempt, const char *why,
                         int64_t not_before_ms, int64_t now_ms, int *changes,
                         struct sw_error *err);
+/* Its command is done: from now on its attempts only bring what that left. */
+int store_collect_still(struct sw_store *store, int64_t seq, struct sw_error *err);
 
 #endif

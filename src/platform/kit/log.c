@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "platform/kit/log_copy.h"
 #include "platform/kit/log_index.h"
 
-enum { COPIES_MOST = 64, TAIL_BYTES = 65536 };
+enum { COPIES_MOST = 64 };
 
 struct sw_log_spools {
     char *root;
@@ -191,11 +190,10 @@ int sw_log_since(const struct sw_log *log, int64_t at_ms, int64_t *offset, struc
 
 char *sw_log_tail(const struct sw_log *log, bool *gone)
 {
-    sw_autofree char *bytes = sw_alloc(TAIL_BYTES);
+    sw_autofree char *bytes = sw_alloc(SW_LOG_TAIL_BYTES);
     struct sw_jobref ended = *log->job;
     const struct sw_log whole = { log->platform, log->conn, &ended, log->replica };
     struct sw_error why = { 0 };
-    const char *from = bytes, *newline;
     int64_t size = 0, at;
     ssize_t n;
 
@@ -204,14 +202,11 @@ char *sw_log_tail(const struct sw_log *log, bool *gone)
         *gone = false;
     if (sw_log_size(&whole, &size, NULL) < 0)
         return NULL;
-    at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
-    n = sw_log_read(&whole, at, bytes, TAIL_BYTES, &why);
+    at = size > SW_LOG_TAIL_BYTES ? size - SW_LOG_TAIL_BYTES : 0;
+    n = sw_log_read(&whole, at, bytes, SW_LOG_TAIL_BYTES, &why);
     if (gone)
         *gone = n < 0 && why.code == SW_E_NOT_FOUND;
     if (n <= 0)
         return n < 0 || size > 0 ? NULL : sw_strdup("");
-    newline = at > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
-    if (newline)
-        from = newline + 1;                  /* half a line would mislead */
-    return sw_text_utf8(from, (size_t)(n - (from - bytes)));
+    return sw_evidence_tail(bytes, (size_t)n, at > 0);
 }

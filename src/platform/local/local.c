@@ -186,6 +186,7 @@ const struct sw_platform sw_platform_local = {
     .summary = "this machine: processes watched by a supervisor, no container",
     .options = local_options,
     .guards = true,
+    .retries = true,
     .collects = true,
     .open = local_open,
     .close = local_close,

@@ -3,7 +3,9 @@
  * local_cancel.c - stopping jobs for certain: signals every supervisor, then waits for all of them.
  *
  * The cancel flag is written before a supervisor is signaled: should we die in between, the supervisor
- * sees the flag, and a job that has not started yet never will.
+ * sees the flag, and a job that has not started yet never will. In the pause between two attempts the flag
+ * is that of the attempt that failed: its supervisor ends the next one before it starts. Without a supervisor
+ * the next one gets the flag itself.
  */
 #include "platform/local/local_internal.h"
 
@@ -16,7 +18,9 @@
 enum { CANCEL_SLACK_MS = 10000, PAUSE_MOST_MS = 10 };
 
 struct local_ending {              /* one job on its way to the end */
-    char *folder;                  /* of its attempt */
+    struct sw_connection *conn;
+    struct sw_batch_job *one;
+    char *folder;                  /* of the attempt that it is at */
     int64_t deadline_ms;
     bool waits;                    /* not over yet, as far as is known */
     bool late;
@@ -38,33 +42,62 @@ static void signal_supervisor(const char *folder)
         sw_proc_signal(&supervisor, SIGTERM);
 }
 
-static void begin(struct sw_connection *conn, struct sw_batch_job *one, int64_t deadline_ms,
-                  struct local_ending *ending)
+/* The flag, then the signal. */
+static int ask(struct local_ending *ending)
 {
-    const struct sw_jobref *job = one->job;
+    if (sw_mkdirs(ending->folder, 0700, &ending->one->err) < 0 ||
+        local_flag(ending->folder, LOCAL_CANCEL, &ending->one->err) < 0)
+        return -1;
+    signal_supervisor(ending->folder);
+    return 0;
+}
+
+static void begin(struct local_ending *ending, int64_t deadline_ms)
+{
+    const struct sw_jobref *job = ending->one->job;
     int64_t own_ms;
 
-    ending->folder = local_attempt_folder(conn, job->id, job->attempt);
-    if (local_has(ending->folder, LOCAL_EXIT))
+    ending->folder = local_attempt_folder(ending->conn, job->id,
+                                          local_attempt_now(ending->conn, job->id, job->attempt));
+    if (local_has(ending->folder, LOCAL_EXIT) && !local_pauses(ending->folder))
         return;
-    if (local_refuse_elsewhere(ending->folder, job->id, &one->err) < 0 ||
-        sw_mkdirs(ending->folder, 0700, &one->err) < 0 ||
-        local_flag(ending->folder, LOCAL_CANCEL, &one->err) < 0) {
-        one->result = -1;
+    if (local_refuse_elsewhere(ending->folder, job->id, &ending->one->err) < 0) {
+        ending->one->result = -1;
         return;
+    }
+    if (local_has(ending->folder, LOCAL_EXIT) && !local_lock_held(ending->folder)) {
+        sw_autofree char *before = ending->folder;
+
+        ending->folder = local_next_folder(before);
     }
     own_ms = sw_monotonic_ms() + sw_stop_budget_ms(grace_of(ending->folder)) + CANCEL_SLACK_MS;
     ending->deadline_ms = deadline_ms && deadline_ms < own_ms ? deadline_ms : own_ms;
-    ending->waits = true;
-    signal_supervisor(ending->folder);
+    ending->one->result = ask(ending);
+    ending->waits = ending->one->result == 0;
+}
+
+/* It began its next attempt while we asked the one before: that one is asked, too. */
+static bool went_on(struct local_ending *ending)
+{
+    sw_autofree char *next = local_next_folder(ending->folder);
+    sw_auto(json) json_t *over = local_record_read(ending->folder, LOCAL_EXIT);
+
+    if (!local_next(over) || !local_has_begun(next))
+        return false;
+    free(ending->folder);
+    ending->folder = sw_take(next);
+    if (local_has(ending->folder, LOCAL_EXIT))
+        return false;
+    ending->one->result = ask(ending);
+    return ending->one->result == 0;
 }
 
 /* The lock decides: the supervisor holds it for a moment after it wrote the exit record. */
 static void check(struct local_ending *ending)
 {
-    ending->waits = local_lock_held(ending->folder);
+    ending->waits = local_lock_held(ending->folder) || went_on(ending);
     if (ending->waits && sw_monotonic_ms() > ending->deadline_ms) {
-        ending->late = !local_has(ending->folder, LOCAL_EXIT);
+        ending->late = local_is_attended(ending->folder);
         ending->waits = false;
     }
 }
@@ -101,8 +134,10 @@ void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t 
 {
     sw_autofree struct local_ending *endings = sw_alloc((count ? count : 1) * sizeof *endings);
 
-    for (size_t i = 0; i < count; i++)
-        begin(conn, &jobs[i], deadline_ms, &endings[i]);
+    for (size_t i = 0; i < count; i++) {
+        endings[i] = (struct local_ending){ .conn = conn, .one = &jobs[i] };
+        begin(&endings[i], deadline_ms);
+    }
     wait_for_all(endings, count);
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].result == 0)

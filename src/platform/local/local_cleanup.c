@@ -39,7 +39,7 @@ static int refuse_while_running(struct sw_connection *conn, const char *id, stru
 
         if (local_refuse_elsewhere(folder, id, err) < 0)
             return -1;
-        if (local_lock_held(folder) && !local_has(folder, LOCAL_EXIT)) {
+        if (local_is_attended(folder)) {
             sw_fail(err, SW_E_CONFLICT, "'%s' still runs", id);
             return sw_hint(err, "cancel it first: `slipway cancel %s`", id);
         }
@@ -102,8 +102,7 @@ static bool runs(const char *folder)
 {
     char host[128];
 
-    return (local_lock_held(folder) && !local_has(folder, LOCAL_EXIT)) ||
-           local_is_elsewhere(folder, host);
+    return local_is_attended(folder) || local_is_elsewhere(folder, host);
 }
 
 /* The id at the beginning of a text; false: not a valid one. */
@@ -156,7 +155,7 @@ static void remove_attempts(const struct orphan_search *search, const char *id, 
         if (!sw_file_exists(below))
             continue;
         lock = local_lock_take(below);       /* no process may start it while it is removed */
-        if (lock < 0 && !local_has(below, LOCAL_EXIT))
+        if (lock < 0 && local_is_attended(below))
             return;
         local_tree_sweep(below, SWEEP_GRACE_MS);
         sw_remove_tree(below, NULL);

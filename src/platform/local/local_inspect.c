@@ -197,16 +197,24 @@ char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job,
     return NULL;
 }
 
+/* One that is announced has no more than a folder. */
+static int newest_begun(const struct sw_connection *conn, const char *id)
+{
+    int newest = local_newest_attempt(conn, id);
+
+    return newest > 1 ? local_attempt_now(conn, id, newest) : newest;
+}
+
 int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err)
 {
-    int attempt = local_newest_attempt(conn, id);
+    int attempt = newest_begun(conn, id);
     sw_autofree char *folder = local_attempt_folder(conn, id, attempt);
     sw_auto(json) json_t *stored = attempt ? local_record_read(folder, LOCAL_PLAN) : NULL;
     sw_auto(json) json_t *launch = attempt ? local_record_read(folder, LOCAL_LAUNCH) : NULL;
     const char *results = sw_json_str(launch, "results_dir");
 
-    if (!stored || (!local_has(folder, LOCAL_SUPERVISOR) && !local_has(folder, LOCAL_EXIT)))
+    if (!stored || !local_has_begun(folder))
         return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' on this machine", id);
     local_submission(receipt, folder, results ? results : "");
     json_object_set_new(receipt->details, "attempt", json_integer(attempt));
@@ -217,10 +225,11 @@ int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
 
 static json_t *row_of(struct sw_connection *conn, const char *id)
 {
-    sw_autofree char *folder = local_attempt_folder(conn, id, local_newest_attempt(conn, id));
+    sw_autofree char *folder = local_attempt_folder(conn, id, newest_begun(conn, id));
     sw_auto(json) json_t *over = local_record_read(folder, LOCAL_EXIT);
     sw_auto(json) json_t *status = over ? NULL : local_record_read(folder, LOCAL_STATUS);
-    const char *state = sw_json_str(over ? over : status, "state");
+    const char *state = local_next(over) ? sw_state_name(SW_PENDING)
+                                         : sw_json_str(over ? over : status, "state");
     struct passwd entry, *user = NULL;
     struct stat info;
     char room[1024];

@@ -70,6 +70,17 @@ int local_record_write(const char *folder, const char *name, const json_t *recor
 int local_record_keep(const char *folder, const char *name, const json_t *record,
                       struct sw_error *err);
 bool local_has(const char *folder, const char *name);
+bool local_has_begun(const char *folder);        /* this attempt was started, or it is over */
+/* Of an exit record: what follows the failure, when its supervisor goes on to the next attempt; borrowed.
+ * NULL: nothing. */
+const json_t *local_next(const json_t *over);
+char *local_next_folder(const char *folder);     /* of the attempt after this one; owned */
+/* Its exit record says that another attempt follows, and that one has not begun. */
+bool local_pauses(const char *folder);
+/* A supervisor of this machine is at work on this attempt, or waits to begin the next one. */
+bool local_is_attended(const char *folder);
+/* The newest attempt that began, from this one on; or the one before, when this one is announced only. */
+int local_attempt_now(const struct sw_connection *conn, const char *id, int attempt);
 int local_flag(const char *folder, const char *name, struct sw_error *err);     /* an empty file */
 
 int local_lock_take(const char *folder);         /* descriptor, or -1: another process holds it */

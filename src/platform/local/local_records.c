@@ -95,6 +95,62 @@ bool local_has(const char *folder, const char *name)
     return sw_file_exists(path);
 }
 
+bool local_has_begun(const char *folder)
+{
+    return local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT);
+}
+
+const json_t *local_next(const json_t *over)
+{
+    const json_t *retry = json_object_get(over, "retry");
+
+    return sw_json_bool(retry, "again", false) ? retry : NULL;
+}
+
+static bool goes_on(const char *folder)
+{
+    sw_auto(json) json_t *over = local_record_read(folder, LOCAL_EXIT);
+
+    return local_next(over) != NULL;
+}
+
+char *local_next_folder(const char *folder)
+{
+    const char *number = strrchr(folder, '-') + 1;
+
+    return sw_format("%.*s%d", (int)(number - folder), folder, atoi(number) + 1);
+}
+
+bool local_pauses(const char *folder)
+{
+    sw_autofree char *next = local_next_folder(folder);
+
+    return goes_on(folder) && !local_has_begun(next);
+}
+
+bool local_is_attended(const char *folder)
+{
+    return local_lock_held(folder) && (!local_has(folder, LOCAL_EXIT) || local_pauses(folder));
+}
+
+int local_attempt_now(const struct sw_connection *conn, const char *id, int attempt)
+{
+    sw_autofree char *folder = local_attempt_folder(conn, id, attempt);
+    sw_autofree char *before = attempt > 1 ? local_attempt_folder(conn, id, attempt - 1) : NULL;
+
+    if (before && !local_has_begun(folder) && goes_on(before))
+        return attempt - 1;
+    for (attempt = attempt > 0 ? attempt : 1; goes_on(folder); attempt++) {
+        sw_autofree char *next = local_attempt_folder(conn, id, attempt + 1);
+
+        if (!local_has_begun(next))
+            break;
+        free(folder);
+        folder = sw_take(next);
+    }
+    return attempt;
+}
+
 int local_flag(const char *folder, const char *name, struct sw_error *err)
 {
     sw_autofree char *path = sw_path_join(folder, name);

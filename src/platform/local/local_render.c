@@ -290,6 +290,7 @@ json_t *local_launch(const struct local_job *job, int attempt)
         SW_INT("grace_ms", plan->grace_ms),
         SW_INT("disk_wait_ms", job->options.disk_wait_ms),
         SW_SUB("guard", guard_json(plan->guard)),
+        SW_INT("retry_max", sw_platform_retries(&sw_platform_local)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
         SW_STR("work_dir", job->work_dir),
         SW_STR("results_dir", job->results_dir),

@@ -250,7 +250,7 @@ static int converse(int control, const char *folder, struct sw_error *err)
     if (send(control, "go", 2, MSG_NOSIGNAL) == 2 && read_answer(control, line, sizeof line) == 0)
         return sw_text_starts(line, "ok") ? 0 : sw_fail(err, SW_E_IO, "%s", line);
     /* Did "go" arrive? The record answers, unless the supervisor is about to write it. */
-    if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT))
+    if (local_has_begun(folder))
         return 0;
     if (local_lock_held(folder)) {
         sw_fail(err, SW_E_UNREACHABLE, "the supervisor does not answer");
@@ -262,16 +262,16 @@ static int converse(int control, const char *folder, struct sw_error *err)
 static int earlier_attempt_is_over(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                                    struct sw_error *err)
 {
-    sw_autofree char *before = NULL;
+    sw_autofree char *before = NULL, *folder = local_attempt_folder(conn, plan->job_id, attempt);
     char host[128];
 
-    if (attempt <= 1)
+    if (attempt <= 1 || local_has_begun(folder))
         return 0;
     before = local_attempt_folder(conn, plan->job_id, attempt - 1);
     if (local_is_elsewhere(before, host))
         return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' may still run on '%s'", attempt - 1,
                        plan->job_id, host);
-    if (!local_lock_held(before) || local_has(before, LOCAL_EXIT))
+    if (!local_is_attended(before))
         return 0;
     return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' still runs", attempt - 1, plan->job_id);
 }
@@ -286,7 +286,7 @@ int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int att
     if (local_job_init(&job, conn, plan, attempt, LOCAL_MOUNTS_CLONE, err) < 0 ||
         earlier_attempt_is_over(conn, plan, attempt, err) < 0)
         return -1;
-    if (!local_has(job.folder, LOCAL_SUPERVISOR) && !local_has(job.folder, LOCAL_EXIT)) {
+    if (!local_has_begun(job.folder)) {
         if (write_folder(&job, attempt, err) < 0 ||
             (control = start_supervisor(&job, secrets, err)) < 0 ||
             converse(control, job.folder, err) < 0)

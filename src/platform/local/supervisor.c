@@ -4,7 +4,8 @@
  *
  * Started by local_submit.c with two descriptors: 3 brings the secrets, 4 is the conversation
  * described there. It leaves the client's session and terminal behind, takes the folder's lock,
- * and lives until the job's exit record is on disk. Never run by hand.
+ * and lives until the job's exit record is on disk. Where another attempt follows a failure, it goes on
+ * to that one's folder (supervisor_retry.c). Never run by hand.
  */
 #include "platform/local/supervisor.h"
 
@@ -24,6 +25,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "core/reason.h"
 #include "core/stop.h"
 #include "platform/local/local_internal.h"
 
@@ -56,7 +58,7 @@ static int take_lock(const char *folder)
     for (;;) {
         int lock = local_lock_take(folder), why = errno;
 
-        if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT)) {
+        if (local_has_begun(folder)) {
             answer("known");
             return -1;
         }
@@ -97,8 +99,11 @@ static int load(struct sup *sup, struct sw_error *err)
         return sw_fail(err, SW_E_SPEC, "%d nodes with %d GPUs each are too many for one machine",
                        sup->nodes, sup->gpus);
     sup->runner = sw_json_str(sup->launch, "runner");
-    if (!sup->runner)
-        return sw_fail(err, SW_E_IO, "the launch record names no runner");
+    return sup->runner ? 0 : sw_fail(err, SW_E_IO, "the launch record names no runner");
+}
+
+static int receive_secrets(struct sup *sup, struct sw_error *err)
+{
     sup->secrets = sw_secrets_receive(SECRETS_FD, err);
     close(SECRETS_FD);
     if (sup->secrets &&
@@ -189,7 +194,7 @@ static int start(struct sup *sup, int lock)
 {
     struct sw_error err = { 0 };
 
-    if (load(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
+    if (load(sup, &err) < 0 || receive_secrets(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
         close(lock);              /* a client that reads of the failure finds nothing of us */
         answer(err.message);
         return -1;
@@ -213,15 +218,43 @@ static void release(struct sup *sup)
         sup_log_finish(&sup->replicas[i].log);
         free(sup->replicas[i].gpus);
     }
+    if (sup->replicas) {
+        close(sup->signal_fd);
+        close(sup->watch_fd);
+    }
     free(sup->replicas);
     sw_secrets_free(sup->secrets);
+    json_decref(sup->next.record);
     json_decref(sup->facts);
     json_decref(sup->launch);
+    free(sup->folder);
+}
+
+/* To the next attempt, with the same secrets. -1: it does not begin; when our lock is gone, that is seen. */
+static int go_on(struct sup *sup, int *lock)
+{
+    struct sup next = { .folder = sup_next_folder(sup), .secrets = sw_take(sup->secrets) };
+    sw_autofd int own = next.folder ? local_lock_take(next.folder) : -1;
+
+    if (own < 0 || local_has_begun(next.folder) || load(&next, NULL) < 0 ||
+        open_descriptors(&next, NULL) < 0 || write_who(&next, NULL) < 0) {
+        release(&next);
+        return -1;
+    }
+    /* It was asked for in the pause. A client that writes this flag looks for our record afterwards: one of
+     * the two sees the other. */
+    if (local_has(sup->folder, LOCAL_CANCEL))
+        sup_decide(&next, SW_CANCELED, SW_REASON_CANCELED, 130, "canceled before it started");
+    close(*lock);
+    *lock = sw_take_fd(own);
+    release(sup);
+    *sup = next;
+    return 0;
 }
 
 int supervisor_main(int argc, char **argv)
 {
-    struct sup sup = { .folder = argc > 1 ? argv[1] : NULL };
+    struct sup sup = { 0 };
     int lock, result;
 
     if (argc != 2 || *argv[1] != '/') {
@@ -230,13 +263,16 @@ int supervisor_main(int argc, char **argv)
     }
     sw_secrets_guard();
     detach();
-    lock = take_lock(sup.folder);
+    lock = take_lock(argv[1]);
     if (lock < 0)
         return 0;
+    sup.folder = sw_strdup(argv[1]);
     result = start(&sup, lock);
-    if (result == 0) {
+    while (result == 0) {
         set_limits(&sup);
         sup_run_job(&sup);
+        if (!sup_pause(&sup) || go_on(&sup, &lock) < 0)
+            break;
     }
     release(&sup);
     return result < 0;

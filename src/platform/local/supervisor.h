@@ -91,6 +91,12 @@ struct sup_guard {                    /* supervisor_usage.c */
     const char *warned;               /* which one; NULL: none */
 };
 
+struct sup_next {                     /* supervisor_retry.c: what follows a failure */
+    bool again, only_collect;
+    int64_t at;                       /* monotonic */
+    json_t *record;                   /* "retry" of the exit record; NULL: nothing was decided */
+};
+
 struct sup_said {                     /* the state of the status record */
     enum sw_state state;
     char reason[48];
@@ -98,7 +104,7 @@ struct sup_said {                     /* the state of the status record */
 };
 
 struct sup {
-    const char *folder;
+    char *folder;                     /* the attempt's */
     json_t *launch;                   /* launch.json */
     const char *job_id;               /* borrowed from launch */
     int attempt, nodes, gpus;
@@ -128,6 +134,7 @@ struct sup {
     struct sup_guard guard;
     struct sup_said said;
     struct sup_end end;
+    struct sup_next next;
 };
 
 /* supervisor_loop.c: wait for one round of events, at most until `until_ms` (monotonic; 0: no
@@ -147,6 +154,11 @@ void sup_run_job(struct sup *sup);
 void sup_write_status(struct sup *sup, enum sw_state state, const char *reason,
                       const char *message);
 void sup_repeat_status(const struct sup *sup);     /* the same state, with what is new */
+
+/* supervisor_retry.c: another attempt after a failure. */
+void sup_judge(struct sup *sup);                   /* decides, before the exit record is written */
+bool sup_pause(struct sup *sup);                   /* true: the next attempt begins, if only to be canceled */
+char *sup_next_folder(const struct sup *sup);      /* made, with all records of its start; owned; NULL */
 
 /* supervisor_usage.c: what the job uses while its commands run, and whether it makes progress. */
 void sup_usage_begin(struct sup *sup);

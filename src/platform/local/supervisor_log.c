@@ -131,5 +131,6 @@ void sup_log_finish(struct sup_log *log)
     if (log->index >= 0)
         close(log->index);
     log->pipe_read = log->pipe_write = log->file = log->index = -1;
+    log->blocked_errno = 0;
     log->redactor = NULL;
 }

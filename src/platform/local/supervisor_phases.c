@@ -105,6 +105,8 @@ static void write_exit(struct sup *sup)
     json_object_set_new(record, "signal", json_integer(end->signal));
     json_object_set_new(record, "failed_replica", json_integer(end->failed_replica));
     json_object_set_new(record, "ended_ms", json_integer(sw_now_ms()));
+    if (sup->next.record)
+        json_object_set(record, "retry", sup->next.record);
     unlink(reserve);
     /* While we wait, the lock shows that we live; a folder that was removed by hand needs no record. */
     while (local_record_keep(sup->folder, LOCAL_EXIT, record, NULL) < 0 &&
@@ -366,5 +368,6 @@ void sup_run_job(struct sup *sup)
     finish_logs(sup);
     gpu_lease_free(sup->lease);
     sup->lease = NULL;
+    sup_judge(sup);
     write_exit(sup);
 }

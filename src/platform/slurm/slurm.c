@@ -334,6 +334,7 @@ const struct sw_platform sw_platform_slurm = {
     .variables = slurm_variables,
     .collects = true,
     .retries = true,
+    .one_log = true,
     .retry_max = SLURM_RETRIES,
     .open = slurm_open,
     .close = slurm_close,

@@ -75,8 +75,7 @@ int fixture_close(void **state)
     sw_platform_local.close(here->conn);
     sw_plan_free(here->plan);
     sw_secrets_free(here->secrets);
-    json_decref(here->seen.live);
-    json_decref(here->seen.runner);
+    sw_observation_done(&here->seen);
     free(here);
     return left ? -1 : 0;
 }
@@ -124,8 +123,7 @@ void fixture_evidence(struct fixture *here, const struct sw_jobref *job, struct 
 
 struct sw_observation *fixture_look(struct fixture *here, const char *id)
 {
-    json_decref(here->seen.live);
-    json_decref(here->seen.runner);
+    sw_observation_done(&here->seen);
     here->seen = (struct sw_observation){ .job = fixture_ref(id), .exit_code = SW_NO_EXIT_CODE,
                                        .failed_replica = -1 };
     assert_int_equal(sw_platform_local.observe(here->conn, &here->seen, 1, NULL), 0);

@@ -114,7 +114,7 @@ static void attempts_that_no_client_saw_are_reported_once(void **state)
     seen.attempt = 3;
     seen.before = before;
     for (int i = 0; i < 2; i++)
-        assert_ok(sw_store_caught_up(here->store, &seen, sw_now_ms(), &here->err));
+        assert_ok(sw_store_caught_up(here->store, &seen, false, sw_now_ms(), &here->err));
     assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_LIST, &job, &here->err));
     assert_int_equal(job.attempt, 3);
     assert_int_equal(job.phase, SW_PHASE_ACTIVE);
@@ -125,6 +125,76 @@ static void attempts_that_no_client_saw_are_reported_once(void **state)
     assert_string_equal(sw_json_str(json_array_get(attempts, 0), "cause"), "gpu");
     assert_true(json_is_null(json_object_get(json_array_get(attempts, 1), "exit_code")));
     assert_string_equal(sw_json_str(json_array_get(attempts, 1), "remote_id"), "8");
+}
+
+/* The job is at attempt 2, which its platform announced for a time. */
+static void announce(struct store_fixture *here, int64_t not_before_ms, bool new_log)
+{
+    struct sw_observation seen = observation(ID, SW_PENDING);
+    sw_auto(json) json_t *before = json_pack("[{s:i, s:s, s:s, s:I, s:b}]", "number", 1, "state", "Error",
+                                             "why", "attempt 1 failed; retry 1 of 3", "not_before_ms",
+                                             (json_int_t)not_before_ms, "only_collect", 1);
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_submitted(here->store, ID, "7", NULL, NULL, &here->err));
+    saw(here, ID, SW_RUNNING);
+    assert_ok(sw_store_progress(here->store, ID, 1, before, NULL, &here->err));
+    seen.attempt = 2;
+    seen.before = before;
+    assert_ok(sw_store_caught_up(here->store, &seen, new_log, sw_now_ms(), &here->err));
+}
+
+static void an_announced_attempt_has_its_time_and_begins_its_own_log(void **state)
+{
+    struct store_fixture *here = *state;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    announce(here, 4711000, true);
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_int_equal(job.attempt, 2);
+    assert_int_equal(job.not_before_ms, 4711000);
+    assert_string_equal(job.message, "attempt 1 failed; retry 1 of 3");
+    assert_null(job.progress);
+    assert_true(job.only_collect);
+}
+
+static void where_all_attempts_have_one_log_progress_stays(void **state)
+{
+    struct store_fixture *here = *state;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    announce(here, 0, false);
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_non_null(job.progress);
+}
+
+static void an_announced_attempt_that_never_begins_is_sent_by_us(void **state)
+{
+    struct store_fixture *here = *state;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    announce(here, 4711000, true);
+    for (int i = 0; i < 2; i++)
+        assert_ok(sw_store_hand_back(here->store, ID, 2, "its supervisor was killed", &here->err));
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_LIST, &job, &here->err));
+    assert_int_equal(job.phase, SW_PHASE_SUBMITTING);
+    assert_int_equal(job.attempt, 2);
+    assert_int_equal(job.not_before_ms, 4711000);
+    assert_null(job.owner);
+    assert_int_equal(number(here, "SELECT duties & 1 FROM jobs"), 1);
+    assert_int_equal(number(here, "SELECT count(*) FROM events WHERE kind = 'handed-back'"), 1);
+}
+
+static void an_attempt_that_was_seen_is_not_handed_back(void **state)
+{
+    struct store_fixture *here = *state;
+    struct sw_observation seen = observation(ID, SW_RUNNING);
+
+    announce(here, 0, true);
+    seen.job.attempt = 2;
+    assert_ok(sw_store_saw(here->store, &seen, NULL, sw_now_ms(), NULL, &here->err));
+    assert_ok(sw_store_hand_back(here->store, ID, 2, "too late", &here->err));
+    assert_int_equal(number(here, "SELECT count(*) FROM jobs WHERE phase = 'active'"), 1);
 }
 
 static void attempts_of_no_job_are_not_found(void **state)
@@ -143,6 +213,10 @@ int main(void)
         STORE_TEST(only_one_caller_begins_the_next_attempt),
         STORE_TEST(a_job_being_canceled_is_not_tried_again_until_it_is_over),
         STORE_TEST(attempts_that_no_client_saw_are_reported_once),
+        STORE_TEST(an_announced_attempt_has_its_time_and_begins_its_own_log),
+        STORE_TEST(where_all_attempts_have_one_log_progress_stays),
+        STORE_TEST(an_announced_attempt_that_never_begins_is_sent_by_us),
+        STORE_TEST(an_attempt_that_was_seen_is_not_handed_back),
         STORE_TEST(attempts_of_no_job_are_not_found),
     };
 

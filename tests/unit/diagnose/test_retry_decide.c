@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_retry.c - which failures are tried again, how often, and after how long.
+ * test_retry_decide.c - which failures are tried again, how often, and after how long.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
-#include "monitor/retry.h"
+#include "diagnose/retry.h"
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND };
 

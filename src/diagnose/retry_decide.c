@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * retry.c - is this failure tried again, and when?
+ * retry_decide.c - is this failure tried again, and when?
  *
  * Infrastructure is tried again without being asked; a program's own failure and one that is
  * not explained only when the job file names its cause, since a deterministic error costs the same
  * hours each time. The pause doubles from the low to the high end of `retry.wait`.
  *
- * Pure. Called by reconcile.c with what the rules said about the failure.
+ * Pure. Called with what the rules said about the failure: by the monitor, and by a platform that tries again
+ * by itself (local's supervisor).
  */
-#include "monitor/retry.h"
+#include "diagnose/retry.h"
 
 #include <stdio.h>
 #include <string.h>

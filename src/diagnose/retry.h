@@ -2,8 +2,8 @@
 /*
  * retry.h - is this failure tried again, and when? Pure: no clock, no chance, no store.
  */
-#ifndef SW_MONITOR_RETRY_H
-#define SW_MONITOR_RETRY_H
+#ifndef SW_DIAGNOSE_RETRY_H
+#define SW_DIAGNOSE_RETRY_H
 
 #include "core/observation.h"
 

@@ -193,9 +193,9 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
                   struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
-/* job_json.c: adds the job as JSON; both documents may be NULL. */
-/* It waits for the time of its next attempt: ours to send, or the platform's own to begin. */
+/* job_json.c: it waits for the time of its next attempt: ours to send, or the platform's own to begin. */
 bool api_awaits_attempt(const struct sw_job *job);
+/* Adds the job as JSON; both documents may be NULL. */
 void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
 
 /* remove.c: the jobs past their keep time as gc tells of them, removed first when that is wanted:

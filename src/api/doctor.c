@@ -135,7 +135,7 @@ static void check_watcher(struct sw_session *session, json_t *rows)
     struct sw_error why = { 0 };
     char *text = sw_watcher(session, &why);
     sw_auto(json) json_t *status = text ? json_loads(text, 0, NULL) : NULL;
-    bool running = sw_json_bool(status, "running", false);
+    bool running = sw_json_bool(status, "running", false), off = sw_json_bool(status, "off", false);
     long long jobs = sw_json_int(status, "jobs", 0), notices = sw_json_int(status, "notices", 0);
     const char *problem = status ? sw_json_str(status, "problem") : why.message;
     sw_autofree char *message = running ? sw_format("looks after %lld job%s", jobs, jobs == 1 ? "" : "s")
@@ -143,7 +143,7 @@ static void check_watcher(struct sw_session *session, json_t *rows)
         : sw_format("not running: %s", sw_text_empty(problem) ? sw_json_str(status, "missed") : problem);
 
     sw_text_free(text);
-    finding(rows, "watcher", running || (jobs + notices == 0 && sw_text_empty(problem)), message,
+    finding(rows, "watcher", running || off || (jobs + notices == 0 && sw_text_empty(problem)), message,
             "slipway watcher start");
 }
 

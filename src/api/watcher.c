@@ -38,7 +38,8 @@ int api_duties(const struct sw_plan *plan, const struct sw_platform *platform)
     return (most > 0 && !platform->retries ? SW_DUTY_RETRY : 0) |
            (json_object_size(plan->hooks) || json_object_size(plan->notify) ? SW_DUTY_HOOK : 0) |
            (json_object_size(plan->guard) && !platform->guards ? SW_DUTY_GUARD : 0) |
-           (platform->reconcile ? SW_DUTY_QUEUE : 0) | (platform->log_fetch ? SW_DUTY_LOG : 0);
+           (platform->queues && (plan->gpus > 0 || plan->nodes > 1) ? SW_DUTY_QUEUE : 0) |
+           (platform->log_fetch ? SW_DUTY_LOG : 0);
 }
 
 static json_t *names_of(int kinds)

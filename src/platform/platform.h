@@ -118,6 +118,7 @@ struct sw_platform {
     /* In a watcher: the descriptors of a shell that is ready, where `key` is this connection's. `fds` NULL:
      * make one ready, for the next who asks. NULL: none is lent. */
     bool (*lend)(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS]);
+    bool queues;                             /* reconcile() starts its waiting jobs and ends ranks */
     bool shares;                             /* a connection takes its time: commands use a watcher's */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
     bool one_log;                            /* of all attempts that it makes by itself: they go on in it */

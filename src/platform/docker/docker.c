@@ -132,6 +132,7 @@ const struct sw_platform sw_platform_docker = {
     .options = docker_options,
     .credentials = docker_credentials,
     .shares = true,
+    .queues = true,
     .variables = docker_variables,
     .open = docker_open,
     .close = docker_close,

@@ -82,12 +82,30 @@ static int still_active(const struct sw_job *row, struct sw_error *err)
     return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", row->id);
 }
 
+/* Its platform will begin the next attempt by itself, and can be told to do so now. */
+static bool waits_there(const struct api_batch *batch, const struct sw_job *row)
+{
+    const struct api_retry_options *options = batch->options;
+
+    return row->phase == SW_PHASE_ACTIVE && api_awaits_attempt(row) && batch->platform->hurry &&
+           !options->collect;
+}
+
+static int hurry(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
+{
+    const struct sw_jobref ref = sw_job_ref(row);
+
+    return batch->platform->hurry(batch->conn, &ref, err);
+}
+
 static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
 {
     const struct api_retry_options *options = batch->options;
 
     if (row->phase == SW_PHASE_SUBMITTING && !options->collect)
         return 0;                      /* it may wait for its next attempt: begin() finds out */
+    if (waits_there(batch, row))
+        return hurry(batch, row, err);
     if (row->phase != SW_PHASE_OVER)
         return still_active(row, err);
     return options->collect && check_outputs(batch, row, err) < 0 ? -1 : check_next(batch, row, err);
@@ -120,6 +138,8 @@ static int begin(struct sw_session *session, const struct sw_job *row,
 
     if (row->phase == SW_PHASE_SUBMITTING)
         return send_now(session->store, row, err);
+    if (row->phase == SW_PHASE_ACTIVE)                   /* its platform was told */
+        return 0;
     if (options->collect)
         return sw_store_collect_again(session->store, row->id, row->attempt, command_exit_of(row),
                                       "its outputs are brought again by hand", &attempt, err);

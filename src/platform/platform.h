@@ -114,6 +114,8 @@ struct sw_platform {
     const char *const *variables;            /* more names that open() or submit() ask `env` for, besides
                                                 those of options and credentials; NULL-ended, or NULL */
     bool guards;                             /* watches for what `guard:` names by itself */
+    /* The attempt that it would begin by itself at some time begins now. Optional where it `retries`. */
+    int (*hurry)(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
     bool collects;                           /* obeys plan->only_collect */
     /* In a watcher: the descriptors of a shell that is ready, where `key` is this connection's. `fds` NULL:
      * make one ready, for the next who asks. NULL: none is lent. */

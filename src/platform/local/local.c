@@ -181,12 +181,22 @@ void local_job_done(struct local_job *job)
     free(job->results_dir);
 }
 
+/* A supervisor that is gone is noticed by the next observe(), and one that has gone on needs nothing. */
+static int local_hurry(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_autofree char *folder = local_attempt_folder(conn, job->id,
+                                                    local_attempt_now(conn, job->id, job->attempt));
+
+    return local_pauses(folder) ? local_flag(folder, LOCAL_NOW, err) : 0;
+}
+
 const struct sw_platform sw_platform_local = {
     .name = "local",
     .summary = "this machine: processes watched by a supervisor, no container",
     .options = local_options,
     .guards = true,
     .retries = true,
+    .hurry = local_hurry,
     .collects = true,
     .open = local_open,
     .close = local_close,

@@ -27,6 +27,7 @@
 #define LOCAL_STATUS     "status.json"
 #define LOCAL_EXIT       "exit.json"         /* how it ended; nothing runs once it is there */
 #define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
+#define LOCAL_NOW        "now"               /* a flag: the next attempt need not wait for its time */
 #define LOCAL_CODE       "code.tar.gz"       /* the job's code, packed */
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
 #define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used and may have left processes */

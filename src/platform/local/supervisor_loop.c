@@ -147,6 +147,8 @@ static void read_watch(struct sup *sup)
         ;
     if (local_has(sup->folder, LOCAL_CANCEL))
         cancel(sup);
+    if (local_has(sup->folder, LOCAL_NOW))
+        sup->next.at = 0;
 }
 
 static void check_time(struct sup *sup, int64_t now)

@@ -138,7 +138,7 @@ static int begin(struct sw_session *session, const struct sw_job *row,
 
     if (row->phase == SW_PHASE_SUBMITTING)
         return send_now(session->store, row, err);
-    if (row->phase == SW_PHASE_ACTIVE)                   /* its platform was told */
+    if (row->phase == SW_PHASE_ACTIVE)                   /* its platform begins it now */
         return 0;
     if (options->collect)
         return sw_store_collect_again(session->store, row->id, row->attempt, command_exit_of(row),

@@ -12,12 +12,12 @@ import tempfile
 
 from .client import Client, until
 
-PRIVATE = "/run/own-home"            # tests/harness/isolate
+PRIVATE = "/run/own-home"            # tests/harness/isolate made it: /run is the test's own
 
 
 class Watched(Client):
     def __init__(self, program, libexec):
-        super().__init__(program, tempfile.mkdtemp(prefix="watched-", dir=PRIVATE if os.path.isdir(PRIVATE) else None),
+        super().__init__(program, tempfile.mkdtemp(prefix="watched-", dir="/run" if os.path.isdir(PRIVATE) else None),
                          SLIPWAY_LIBEXEC_DIR=libexec)
         self.env.pop("SLIPWAY_WATCHER", None)
         self.env.pop("CI", None)

@@ -16,9 +16,9 @@ PRIVATE = "/run/own-home"            # tests/harness/isolate made it: /run is th
 
 
 class Watched(Client):
-    def __init__(self, program, libexec):
-        super().__init__(program, tempfile.mkdtemp(prefix="watched-", dir="/run" if os.path.isdir(PRIVATE) else None),
-                         SLIPWAY_LIBEXEC_DIR=libexec)
+    def __init__(self, program, libexec, folder=None):
+        place = "/run" if os.path.isdir(PRIVATE) else None
+        super().__init__(program, folder or tempfile.mkdtemp(prefix="watched-", dir=place), SLIPWAY_LIBEXEC_DIR=libexec)
         self.env.pop("SLIPWAY_WATCHER", None)
         self.env.pop("CI", None)
         self.env["DOCKER_HOST"] = "unix:///nonexistent"

@@ -42,6 +42,7 @@ bench: build     ## measure start-up, submit, ps, refresh and many jobs at once 
 	@scripts/setup bench
 	@bench/run $(BUILD)
 	@bench/many $(BUILD)
+	@bench/watcher $(BUILD)
 
 bench-storage: build ## measure object transfer beside curl, s5cmd, rclone and awscli
 	@scripts/setup bench

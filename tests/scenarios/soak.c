@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * soak.c - `soak [JOBS]`: one watcher over ten thousand rehearsals for a day, in a minute or two.
+ * soak.c - `soak [JOBS [LATER]]`: one watcher over ten thousand rehearsals for a day, in a minute or two.
  *
  * The clock is pretended and moves on ten minutes between two rounds. No step of a script is
  * shorter than that, so the watcher can see each, and must see each once: every job's events are
  * counted afterwards against its script. Memory and descriptors are measured all the way.
  *
- * The jobs are made by a child, so that the figures are the watcher's alone.
+ * The jobs are made by a child, so that the figures are the watcher's alone. With LATER (later.c) the
+ * watcher is not this process but the real one, slipway-watcher.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "base/file.h"
 #include "core/state.h"
+#include "soak_watcher.h"
 #include "stage.h"
 #include "store/store.h"
 
@@ -30,15 +32,16 @@ enum {
 
 /* The address sanitizer keeps freed memory aside; only an ordinary build is measured. */
 #if defined(__SANITIZE_ADDRESS__)
-enum { MOST_KIB = 1 << 30, GROWTH_KIB = 1 << 30 };
+enum { MOST_KIB = 1 << 30, PROCESS_KIB = 1 << 30, GROWTH_KIB = 1 << 30 };
 #else
 /* One observe() takes all jobs of a place, each with what a refresh needs of its plan: 5 KiB a job. How much
  * freed memory the C library keeps differs from round to round; a leak of 20 bytes a job and round is
  * more. */
-enum { MOST_KIB = 96 * 1024, GROWTH_KIB = 24 * 1024 };
+enum { MOST_KIB = 96 * 1024, PROCESS_KIB = 64 * 1024, GROWTH_KIB = 24 * 1024 };
 #endif
 
 static int jobs = 10000;
+static const char *later;              /* NULL: this process watches */
 
 static const struct kind {
     const char *script;                /* %d: minutes, from job to job different */
@@ -99,23 +102,27 @@ static int submit_share(struct trial *here, int number)
 /* ---- the day ------------------------------------------------------------------------------------- */
 
 struct figures {
-    long first_kib, last_kib, peak_kib;
+    long first_kib, last_kib;          /* of a process of its own: at most so far, since it may be at work */
+    long peak_kib;
     int first_files, last_files;
     int64_t documents, bytes;
+    double seconds;                    /* of CPU time */
 };
 
-static long memory_kib(const char *what)
+static long memory_kib(pid_t pid, const char *what)
 {
-    sw_autofree char *text = sw_file_read("/proc/self/status", 65536, NULL, NULL);
+    sw_autofree char *path = sw_format("/proc/%d/status", (int)pid);
+    sw_autofree char *text = sw_file_read(path, 65536, NULL, NULL);
     const char *line = text ? strstr(text, what) : NULL;
 
     assert_non_null(line);
     return atol(line + strlen(what));
 }
 
-static int open_files(void)
+static int open_files(pid_t pid)
 {
-    DIR *folder = opendir("/proc/self/fd");
+    sw_autofree char *path = sw_format("/proc/%d/fd", (int)pid);
+    DIR *folder = opendir(path);
     int count = 0;
 
     assert_non_null(folder);
@@ -134,23 +141,45 @@ static int take_document(void *context, const char *document)
     return 0;
 }
 
-static void watch_a_day(struct trial *here, struct figures *figures)
+/* CPU time of all its threads. */
+static double seconds_of(pid_t pid)
+{
+    sw_autofree char *path = sw_format("/proc/%d/stat", (int)pid);
+    sw_autofree char *text = sw_file_read(path, 4096, NULL, NULL);
+    unsigned long user = 0, system = 0;
+
+    assert_non_null(text);
+    assert_int_equal(sscanf(strrchr(text, ')') + 1,
+                            " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system), 2);
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void watch_once(struct trial *here, struct figures *figures)
 {
     const struct sw_watch_options once = { .size = sizeof once, .every_ms = HOUR_MS, .rounds = 1 };
     struct sw_error err = { 0 };
 
+    expect_ok(sw_watch(here->session, NULL, 0, &once, take_document, figures, &err), &err, "watch");
+}
+
+/* `pid` is who watches. */
+static void watch_a_day(struct trial *here, struct figures *figures, pid_t pid)
+{
     for (int round = 0; round < ROUNDS; round++) {
         if (round == WARM_UP) {
-            figures->first_kib = memory_kib("VmRSS:");
-            figures->first_files = open_files();
+            figures->first_kib = memory_kib(pid, later ? "VmHWM:" : "VmRSS:");
+            figures->first_files = open_files(pid);
         }
-        expect_ok(sw_watch(here->session, NULL, 0, &once, take_document, figures, &err), &err,
-                  "watch");
+        if (later)
+            watcher_look(here, (int64_t)round * ROUND_MS);
+        else
+            watch_once(here, figures);
         time_passes(ROUND_MS);
     }
-    figures->last_kib = memory_kib("VmRSS:");
-    figures->peak_kib = memory_kib("VmHWM:");
-    figures->last_files = open_files();
+    figures->last_kib = memory_kib(pid, later ? "VmHWM:" : "VmRSS:");
+    figures->peak_kib = memory_kib(pid, "VmHWM:");
+    figures->last_files = open_files(pid);
+    figures->seconds = seconds_of(pid);
 }
 
 /* ---- after --------------------------------------------------------------------------------------- */
@@ -234,23 +263,28 @@ static void a_watcher_of_ten_thousand_jobs_is_the_same_after_a_day(void **state)
     struct trial *here = *state;
     struct figures figures = { 0 };
     int64_t begun = sw_monotonic_ms(), submitted;
+    pid_t pid = getpid();
 
     sw_close(here->session);
     in_processes(here, 2, submit_share);
+    if (later)
+        pid = watcher_begin(here, later);
     here->session = open_session(here);
     submitted = sw_monotonic_ms();
-    watch_a_day(here, &figures);
-    print_message("%d jobs submitted in %.1f s, a day watched in %.1f s; memory %ld KiB after two "
-                  "hours, %ld at the end, at most %ld; descriptors %d, then %d; %lld documents of "
-                  "%.1f MB\n", jobs, (double)(submitted - begun) / 1e3,
-                  (double)(sw_monotonic_ms() - submitted) / 1e3, figures.first_kib,
+    watch_a_day(here, &figures, pid);
+    print_message("%d jobs submitted in %.1f s, a day watched in %.1f s with %.1f s of CPU time; memory "
+                  "%ld KiB after two hours, %ld at the end, at most %ld; descriptors %d, then %d; "
+                  "%lld documents of %.1f MB\n", jobs, (double)(submitted - begun) / 1e3,
+                  (double)(sw_monotonic_ms() - submitted) / 1e3, figures.seconds, figures.first_kib,
                   figures.last_kib, figures.peak_kib, figures.first_files, figures.last_files,
                   (long long)figures.documents,
-                  (double)figures.bytes / 1e6 / (double)figures.documents);
+                  figures.documents ? (double)figures.bytes / 1e6 / (double)figures.documents : 0.0);
     expect_each_change_once(here);
     expect_each_hook_once(here);
-    assert_int_equal(figures.documents, ROUNDS);
-    assert_true(figures.peak_kib <= MOST_KIB);
+    if (later)
+        watcher_end(here, pid);
+    assert_int_equal(figures.documents, later ? 0 : ROUNDS);
+    assert_true(figures.peak_kib <= (later ? PROCESS_KIB : MOST_KIB));
     assert_true(figures.last_kib - figures.first_kib <= GROWTH_KIB);
     assert_true(figures.last_files <= figures.first_files);
 }
@@ -295,6 +329,8 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         jobs = atoi(argv[1]);
+    if (argc > 2)
+        later = argv[2];
     setvbuf(stdout, NULL, _IOLBF, 0);
     return cmocka_run_group_tests_name("a day of watching", tests, NULL, NULL);
 }

@@ -16,7 +16,11 @@
 #include "monitor/attempt.h"
 #include "watcher/watcher.h"
 
-enum { START_MS = 10000, FIRST_PAUSE_MS = 2, LONGEST_PAUSE_MS = 50 };
+enum {
+    START_MS = 10000,                /* a busy machine */
+    ALIVE_MS = 3000,                 /* but by then a process has its lock */
+    FIRST_PAUSE_MS = 2, LONGEST_PAUSE_MS = 50,
+};
 
 static const struct {
     enum sw_duty duty;
@@ -77,19 +81,21 @@ static bool is_off(struct sw_session *session)
 static int start(const struct sw_watcher_place *place, enum sw_watcher_kind *kind, struct sw_error *err)
 {
     sw_autofree char **environment = api_watcher_environment();
-    int64_t until_ms = sw_monotonic_ms() + START_MS, pause_ms = FIRST_PAUSE_MS;
+    int64_t began_ms = sw_monotonic_ms(), pause_ms = FIRST_PAUSE_MS;
 
     if (sw_watcher_may_start(place, err) < 0 || sw_watcher_launch(place, environment, kind, err) < 0)
         return -1;
-    for (; sw_monotonic_ms() < until_ms; pause_ms = pause_ms < LONGEST_PAUSE_MS ? pause_ms * 2 : pause_ms) {
-        int heard = sw_watcher_wake(place, NULL);
-
-        if (heard > 0)
+    while (sw_monotonic_ms() - began_ms < START_MS) {
+        if (sw_watcher_wake(place, NULL) > 0)
             return 0;
         if (sw_watcher_may_start(place, err) < 0)
             return -1;
+        if (sw_monotonic_ms() - began_ms > ALIVE_MS && !sw_watcher_is_locked(place))
+            break;
         sw_sleep_ms(pause_ms);
+        pause_ms = pause_ms < LONGEST_PAUSE_MS ? pause_ms * 2 : pause_ms;
     }
+    sw_watcher_failed(place);
     return sw_fail(err, SW_E_IO, "the watcher did not start");
 }
 

@@ -34,6 +34,7 @@ enum {
     CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
     AVOID_MOST = 32,                   /* nodes to keep away from */
     MANY_ROWS = 2000,                  /* they take megabytes, beside what was freed before */
+    AT_ONCE_MOST = 4096,               /* as many are observed together; more would take too much memory */
 };
 
 struct poll_entry {                    /* one row, what was seen of it, and what follows */
@@ -624,8 +625,9 @@ static int observe(struct poll_batch *batch, json_t *unreachable)
     return result;
 }
 
-int monitor_reconcile(const struct sw_monitor *monitor, const struct poll_group *group,
-                      json_t *unreachable, struct sw_error *err)
+/* *reached: its platform answered. */
+static int reconcile_some(const struct sw_monitor *monitor, const struct poll_group *group,
+                          json_t *unreachable, bool *reached, struct sw_error *err)
 {
     __attribute__((cleanup(batch_auto))) struct poll_batch batch = {
         .monitor = monitor, .group = group, .store = monitor->store, .now_ms = sw_now_ms(), .owners = -1,
@@ -635,12 +637,14 @@ int monitor_reconcile(const struct sw_monitor *monitor, const struct poll_group 
     batch.conn = monitor->connect(monitor->context, group->platform, group->profile, group->place, &why);
     if (!batch.conn) {
         note_silence(&batch, unreachable, &why);
+        *reached = false;
         return 0;
     }
     batch.rules = monitor->rules ? monitor->rules(monitor->context) : NULL;
     if (load(&batch, err) < 0)
         return -1;
-    if (batch.count == 0 || observe(&batch, unreachable) < 0)
+    *reached = batch.count == 0 || observe(&batch, unreachable) == 0;
+    if (batch.count == 0 || !*reached)
         return 0;
     batch.now_ms = sw_now_ms();
     if (judge(&batch, err) < 0)
@@ -649,4 +653,19 @@ int monitor_reconcile(const struct sw_monitor *monitor, const struct poll_group 
      * before: a client that dies in between loses nothing. */
     read_logs(&batch, true);
     return write_down(&batch, err) < 0 ? -1 : follow_up(&batch, err);
+}
+
+int monitor_reconcile(const struct sw_monitor *monitor, const struct poll_group *group,
+                      json_t *unreachable, struct sw_error *err)
+{
+    struct poll_group part = *group;
+    bool reached = true;
+
+    for (size_t from = 0; from < group->count && reached; from += AT_ONCE_MOST) {
+        part.ids = group->ids + from;
+        part.count = group->count - from < AT_ONCE_MOST ? group->count - from : AT_ONCE_MOST;
+        if (reconcile_some(monitor, &part, unreachable, &reached, err) < 0)
+            return -1;
+    }
+    return 0;
 }

@@ -109,6 +109,16 @@ int sw_watcher_may_start(const struct sw_watcher_place *place, struct sw_error *
     return stays_down(record) ? refuse(record, err) : 0;
 }
 
+void sw_watcher_failed(const struct sw_watcher_place *place)
+{
+    int64_t now_ms = sw_now_ms();
+    sw_auto(json) json_t *record = read_record(place, now_ms);
+
+    json_array_append_new(json_object_get(record, "crashes"), json_integer(now_ms));
+    json_object_set_new(record, "why", sw_json_text("it did not come up"));
+    write_record(place, record, NULL);
+}
+
 void sw_watcher_forgive(const struct sw_watcher_place *place)
 {
     sw_autofree char *path = path_of(place, "starts");

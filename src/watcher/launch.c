@@ -61,6 +61,19 @@ static char *named(const struct sw_watcher_place *place, const char *program)
     return sw_take(link);
 }
 
+/* "http://user:password@proxy": what a unit is started with, others can read. */
+static bool holds_password(char *const environment[])
+{
+    for (; *environment; environment++) {
+        const char *user = strstr(*environment, "://");
+        size_t length = user ? strcspn(user += 3, "/@") : 0;
+
+        if (length > 0 && user[length] == '@' && memchr(user, ':', length))
+            return true;
+    }
+    return false;
+}
+
 static bool start_unit(const struct sw_watcher_place *place, const char *program, char *const environment[])
 {
     static const char *const words[] = {
@@ -102,7 +115,7 @@ int sw_watcher_launch(const struct sw_watcher_place *place, char *const environm
     if (!program)
         return -1;
     *kind = SW_WATCHER_UNIT;
-    if (has_user_manager() && start_unit(place, program, environment))
+    if (has_user_manager() && !holds_password(environment) && start_unit(place, program, environment))
         return 0;
     *kind = SW_WATCHER_DETACHED;
     return sw_proc_detach(program, argv, environment, err);

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 
-enum { PATIENCE_MS = 2000, WAITING = 64, LONGEST_LINE = 128, LEAVERS_MOST = 8 };
+enum { PATIENCE_MS = 1000, WAITING = 64, LONGEST_LINE = 128, LEAVERS_MOST = 8 };
 
 struct sw_watcher_door {
     struct sw_watcher_service service;

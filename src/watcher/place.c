@@ -89,3 +89,10 @@ int sw_watcher_lock(const struct sw_watcher_place *place, struct sw_error *err)
         return sw_fail(err, SW_E_CONFLICT, "a watcher of '%s' runs already", place->state_dir);
     return sw_fail_errno(err, SW_E_IO, "cannot lock '%s'", place->lock);
 }
+
+bool sw_watcher_is_locked(const struct sw_watcher_place *place)
+{
+    sw_autofd int lock = sw_watcher_lock(place, NULL);
+
+    return lock < 0;
+}

@@ -3,7 +3,7 @@
  * talk.c - one word to the watcher, and its answer.
  *
  * The socket is in a folder that only the user can enter; who answers is checked all the same, because
- * secrets follow. A watcher that takes a word and does not answer within PATIENCE_MS counts as unreachable.
+ * secrets follow. A watcher that takes a word and does not answer in time counts as unreachable.
  */
 #include "watcher/watcher.h"
 
@@ -18,7 +18,11 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { PATIENCE_MS = 10000, LONGEST_ANSWER = 1 << 20 };
+enum {
+    PATIENCE_MS = 3000,
+    END_MS = 40 * 1000,              /* the look that it is at comes first */
+    LONGEST_ANSWER = 1 << 20,
+};
 
 bool sw_socket_is_ours(int fd)
 {
@@ -72,7 +76,7 @@ static int read_answer(int fd, struct sw_buf *out, int64_t patience_ms, struct s
 
 /* 1: answered; 0: no watcher runs; -1. */
 static int say(const struct sw_watcher_place *place, const char *line, const struct sw_secrets *secrets,
-               struct sw_buf *answer, struct sw_error *err)
+               int64_t patience_ms, struct sw_buf *answer, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     sw_autofd int fd = watcher_dial(place, &why);
@@ -83,16 +87,16 @@ static int say(const struct sw_watcher_place *place, const char *line, const str
         return errno == EPIPE || errno == ECONNRESET
                    ? 0 : sw_fail_errno(err, SW_E_IO, "cannot speak to the watcher");
     shutdown(fd, SHUT_WR);
-    if (read_answer(fd, answer, PATIENCE_MS, err) < 0)
+    if (read_answer(fd, answer, patience_ms, err) < 0)
         return -1;
     return answer->length > 0;                       /* one that says nothing died meanwhile */
 }
 
 static int say_plainly(const struct sw_watcher_place *place, const char *line,
-                       const struct sw_secrets *secrets, struct sw_error *err)
+                       const struct sw_secrets *secrets, int64_t patience_ms, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
-    int said = say(place, line, secrets, &answer, err);
+    int said = say(place, line, secrets, patience_ms, &answer, err);
 
     if (said <= 0 || sw_text_same(sw_buf_text(&answer), "ok\n"))
         return said;
@@ -103,30 +107,24 @@ json_t *sw_watcher_hello(const struct sw_watcher_place *place, struct sw_error *
 {
     sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
 
-    if (say(place, "hello\n", NULL, &answer, err) <= 0)
+    if (say(place, "hello\n", NULL, PATIENCE_MS, &answer, err) <= 0)
         return NULL;
     return sw_json_parse(answer.data, answer.length, "the watcher's answer", err);
 }
 
 int sw_watcher_wake(const struct sw_watcher_place *place, struct sw_error *err)
 {
-    return say_plainly(place, "wake\n", NULL, err);
+    return say_plainly(place, "wake\n", NULL, PATIENCE_MS, err);
 }
 
 /* Its answer comes when it has nothing more to do; its lock goes with its process. */
 int sw_watcher_stop(const struct sw_watcher_place *place, struct sw_error *err)
 {
-    int64_t until_ms = sw_monotonic_ms() + PATIENCE_MS;
-    int said = say_plainly(place, "stop\n", NULL, err);
-    bool locked = said > 0;
+    int64_t until_ms = sw_monotonic_ms() + END_MS;
+    int said = say_plainly(place, "stop\n", NULL, END_MS, err);
 
-    while (locked && sw_monotonic_ms() < until_ms) {
-        sw_autofd int lock = sw_watcher_lock(place, NULL);
-
-        locked = lock < 0;
-        if (locked)
-            sw_sleep_ms(1);
-    }
+    while (said > 0 && sw_watcher_is_locked(place) && sw_monotonic_ms() < until_ms)
+        sw_sleep_ms(1);
     return said;
 }
 
@@ -135,7 +133,7 @@ int sw_watcher_give(const struct sw_watcher_place *place, const char *id, const 
 {
     sw_autofree char *line = sw_format("secret %s\n", id);
 
-    return say_plainly(place, line, secrets, err);
+    return say_plainly(place, line, secrets, PATIENCE_MS, err);
 }
 
 json_t *sw_watcher_ask(const struct sw_watcher_place *place, const char *line, const json_t *request,

@@ -34,6 +34,7 @@ static inline void sw_watcher_place_auto(struct sw_watcher_place *place) { sw_wa
 bool sw_watcher_place_holds(const struct sw_watcher_place *place);
 /* The lock of the one watcher: a descriptor; -1 with SW_E_CONFLICT when another process has it. */
 int sw_watcher_lock(const struct sw_watcher_place *place, struct sw_error *err);
+bool sw_watcher_is_locked(const struct sw_watcher_place *place);
 
 /* ---- launch.c ------------------------------------------------------------------------------------- */
 
@@ -51,6 +52,7 @@ int sw_watcher_begin(const struct sw_watcher_place *place, struct sw_error *err)
 void sw_watcher_finish(const struct sw_watcher_place *place);        /* it ends as it should */
 void sw_watcher_note_crashes(const struct sw_watcher_place *place);  /* what kills us is remembered */
 int sw_watcher_may_start(const struct sw_watcher_place *place, struct sw_error *err);
+void sw_watcher_failed(const struct sw_watcher_place *place);        /* one was started and never came up */
 void sw_watcher_forgive(const struct sw_watcher_place *place);
 
 /* ---- replace.c: the program was updated ------------------------------------------------------------ */

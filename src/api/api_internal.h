@@ -94,7 +94,7 @@ bool api_look_shared(struct sw_session *session, const char *const *ids, size_t 
 /* "WORD VERSION DIGEST": the first line of what is said between equals; owned. */
 char *api_stream_line(const char *word);
 /* watcher_lend.c: a sw_borrow_fn of a session; and in the watcher, which takes `fd`. */
-bool api_borrow(void *context, const char *key, int fds[SW_CHANNELS]);
+bool api_borrow(void *context, const char *key, int fds[SW_CHANNELS], struct sw_buf *facts);
 void api_lend(struct sw_session *session, const char *key, int fd);
 /* In the watcher: serve a command that said `line`, in a thread of its own; takes `fd`. */
 void api_watcher_share(struct sw_session *session, const char *line, int fd);

@@ -135,22 +135,23 @@ static char *say_none(int kinds)
     return sw_format("no watcher: %s until a command acts", missed);
 }
 
-/* *plan: of job `id`. 0: nothing that a watcher does is needed, or none may be started, as *said tells. */
+/* *plan: of job `id`; NULL: all jobs are meant. 0: nothing that a watcher does is needed, or none may be
+ * started, as *said tells. */
 static int find_need(struct sw_session *session, const char *id, struct sw_plan **plan, char **said,
                      struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
     struct sw_duties due = { 0 };
 
-    if (sw_store_duties(session->store, &due, err) < 0 ||
-        (id && sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0))
+    if (id ? sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0
+           : sw_store_duties(session->store, &due, err) < 0)
         return -1;
     *plan = id ? sw_attempt_plan(&row, NULL) : NULL;
-    if (*plan && json_is_false((*plan)->watcher))
+    if (*plan)
         due.kinds = api_duties(*plan, sw_platform_find((*plan)->platform));
-    else if (due.jobs == 0 && due.notices == 0)
+    if (due.kinds == 0 && due.notices == 0)
         return 0;
-    else if (!is_off(session))
+    if (!is_off(session) && !(*plan && json_is_false((*plan)->watcher)))
         return 1;
     *said = due.kinds ? say_none(due.kinds) : NULL;
     return 0;

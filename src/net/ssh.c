@@ -168,6 +168,7 @@ void sw_ssh_close(struct sw_ssh *ssh)
     free(ssh->config_file);
     free(ssh->known_hosts);
     free(ssh->lent);
+    sw_buf_done(&ssh->facts);
     free(ssh);
 }
 

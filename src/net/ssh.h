@@ -135,6 +135,8 @@ struct sw_ssh *sw_ssh_twin(const struct sw_ssh *ssh);        /* another one that
 char *sw_ssh_key(const struct sw_ssh *ssh);
 int sw_ssh_ready(struct sw_ssh *ssh, struct sw_error *err);  /* have a shell now */
 bool sw_ssh_lend(struct sw_ssh *ssh, int fds[SW_CHANNELS]);      /* that one; false: there is none */
+/* Ask for one, unless there is a shell or it was asked for: what came with it, borrowed; NULL: none did. */
+const char *sw_ssh_borrow(struct sw_ssh *ssh);
 
 /* ---- counting ------------------------------------------------------------------------------- */
 

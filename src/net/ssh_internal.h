@@ -53,6 +53,7 @@ struct sw_ssh {
 
     sw_borrow_fn *borrow;    /* NULL: none, or it was asked already */
     void *borrow_context;
+    struct sw_buf facts;         /* what came with a borrowed shell */
     pid_t *lent;                 /* of shells that others use */
     size_t lent_count;
 };

@@ -87,11 +87,16 @@ bool sw_ssh_lend(struct sw_ssh *ssh, int fds[SW_CHANNELS])
     return true;
 }
 
+const char *sw_ssh_borrow(struct sw_ssh *ssh)
+{
+    return ssh->borrow && !ssh_shell_lives(ssh) && ssh_shell_borrow(ssh) ? sw_buf_text(&ssh->facts) : NULL;
+}
+
 bool ssh_shell_borrow(struct sw_ssh *ssh)
 {
     sw_autofree char *key = ssh->borrow ? sw_ssh_key(ssh) : NULL;
     int fds[SW_CHANNELS];
-    bool given = key && ssh->borrow(ssh->borrow_context, key, fds);
+    bool given = key && ssh->borrow(ssh->borrow_context, key, fds, &ssh->facts);
 
     ssh->borrow = NULL;              /* once: should it break, the next is our own */
     if (given)

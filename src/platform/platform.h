@@ -117,9 +117,9 @@ struct sw_platform {
     /* The attempt that it would begin by itself at some time begins now. Optional where it `retries`. */
     int (*hurry)(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
     bool collects;                           /* obeys plan->only_collect */
-    /* In a watcher: the descriptors of a shell that is ready, where `key` is this connection's. `fds` NULL:
-     * make one ready, for the next who asks. NULL: none is lent. */
-    bool (*lend)(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS]);
+    /* In a watcher: the descriptors of a shell that is ready, where `key` is this connection's, and `facts`
+     * that spare the borrower a question. `fds` NULL: make one ready, for the next. NULL: none is lent. */
+    bool (*lend)(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS], struct sw_buf *facts);
     bool queues;                             /* reconcile() starts its waiting jobs and ends ranks */
     bool shares;                             /* a connection takes its time: commands use a watcher's */
     bool retries;                            /* does what `retry:` says by itself, clients or none */

@@ -94,10 +94,10 @@ int sw_watcher_give(const struct sw_watcher_place *place, const char *id, const 
 
 /* ---- lend.c: channels of a process, through the socket ------------------------------------------- */
 
-void sw_watcher_lend(int fd, const int channels[SW_CHANNELS]);
+void sw_watcher_lend(int fd, const int channels[SW_CHANNELS], const struct sw_buf *facts);
 /* What came for this line; false: nothing did. */
 bool sw_watcher_borrow(const struct sw_watcher_place *place, const char *line, int64_t patience_ms,
-                       int channels[SW_CHANNELS]);
+                       int channels[SW_CHANNELS], struct sw_buf *facts);
 
 /* ---- listen.c: the watcher's side ---------------------------------------------------------------- */
 

@@ -21,7 +21,6 @@ extern const struct sw_platform sw_platform_slurm;
 enum {
     BUSY = 75,                       /* EX_TEMPFAIL: our scripts' word for "ask again" */
     SAID = 300,
-    LEND_MS = 90 * 1000,             /* a watcher asks once a minute at least */
 };
 
 static const struct sw_credential slurm_credentials[] = {
@@ -158,22 +157,6 @@ int slurm_call(struct sw_connection *conn, const struct sw_ssh_call *call, struc
     return result;
 }
 
-/* A shell that waited on a network that is gone looks alive: only one of a cluster that answered is lent. */
-static bool slurm_lend(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS])
-{
-    struct slurm_connection *slurm = slurm_of(conn);
-    sw_autofree char *own = NULL;
-    bool result = false;
-
-    if (sw_monotonic_ms() - slurm->answered_ms > LEND_MS || pthread_mutex_trylock(&slurm->lending) != 0)
-        return false;                /* or the next one is being made ready */
-    own = sw_ssh_key(slurm->twin);
-    if (sw_text_same(own, key))
-        result = fds ? sw_ssh_lend(slurm->twin, fds) : sw_ssh_ready(slurm->twin, NULL) == 0;
-    pthread_mutex_unlock(&slurm->lending);
-    return result;
-}
-
 int slurm_ask(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
               struct sw_error *err)
 {
@@ -256,6 +239,7 @@ int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct s
     bool known;
 
     pthread_mutex_lock(&slurm->lock);
+    slurm_borrow(slurm);
     known = slurm->identity && sw_text_same(slurm->identity_of, sw_ssh_host(slurm->ssh));
     if (known)
         sw_buf_add(identity, slurm->identity);

@@ -278,6 +278,10 @@ static inline struct slurm_connection *slurm_of(struct sw_connection *conn)
     return (struct slurm_connection *)conn;
 }
 
+/* slurm_lend.c: in a watcher; and in a command that holds the lock: a shell, and what is known. */
+bool slurm_lend(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS], struct sw_buf *facts);
+void slurm_borrow(struct slurm_connection *slurm);
+
 /* One call as it is; its exit code means nothing here. */
 int slurm_call(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err);

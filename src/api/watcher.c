@@ -101,24 +101,28 @@ static int start(const struct sw_watcher_place *place, enum sw_watcher_kind *kin
 
 /* ---- what a job needs of this process -------------------------------------------------------------- */
 
-static int give(const struct sw_watcher_place *place, const char *owner, const struct sw_secrets *secrets,
-                struct sw_error *err)
-{
-    return sw_secrets_count(secrets) && sw_watcher_give(place, owner, secrets, err) < 0 ? -1 : 0;
-}
-
-/* The values of its secrets, as its next attempt needs them, and its platform's credentials. */
-static int give_secrets(struct sw_session *session, const struct sw_watcher_place *place,
-                        const struct sw_plan *plan, struct sw_error *err)
+/* The values of its secrets, as its next attempt needs them, and its platform's credentials. That alone tells
+ * the watcher of the job. 1: it has them; 0: no watcher runs; -1. */
+static int hand_over(struct sw_session *session, const struct sw_watcher_place *place,
+                     const struct sw_plan *plan, struct sw_error *err)
 {
     const struct sw_platform *platform = sw_platform_find(plan->platform);
     const struct sw_credential *each = platform ? platform->credentials : NULL;
     sw_auto(sw_secrets) struct sw_secrets *own = sw_attempt_secrets(plan, NULL, NULL, NULL);
     sw_auto(sw_secrets) struct sw_secrets *shared = sw_secrets_new();
+    int running = sw_watcher_give(place, plan->job_id, own, err);
 
+    if (running <= 0)
+        return running;
     for (; each && each->name; each++)
         sw_secrets_add(shared, each->name, api_env(session, each->name), NULL);
-    return give(place, plan->job_id, own, err) < 0 ? -1 : give(place, API_KEPT_SHARED, shared, err);
+    return sw_secrets_count(shared) ? sw_watcher_give(place, API_KEPT_SHARED, shared, err) : running;
+}
+
+static int tell(struct sw_session *session, const struct sw_watcher_place *place, const struct sw_plan *plan,
+                struct sw_error *err)
+{
+    return plan ? hand_over(session, place, plan, err) : sw_watcher_wake(place, err);
 }
 
 static char *say_started(enum sw_watcher_kind kind)
@@ -163,23 +167,24 @@ int sw_attend(struct sw_session *session, const char *id, char **said, struct sw
     sw_auto(sw_plan) struct sw_plan *plan = NULL;
     enum sw_watcher_kind kind = SW_WATCHER_DETACHED;
     char host[SW_HOST_SIZE];
-    int needed, running;
+    int needed, told;
 
     *said = NULL;
     if (api_need(session, err) < 0 || (needed = find_need(session, id, &plan, said, err)) < 0)
         return -1;
     if (!needed)
         return 0;
-    if (sw_watcher_place(session->state_dir, &place, err) < 0 ||
-        (running = sw_watcher_wake(&place, err)) < 0 || (!running && start(&place, &kind, err) < 0))
-        return -1;
-    if (!running)
-        *said = say_started(kind);
     sw_host_name(host);
-    if (!plan)
+    if (sw_watcher_place(session->state_dir, &place, err) < 0 ||
+        (plan && sw_store_left_on(session->store, id, host, err) < 0) ||
+        (told = tell(session, &place, plan, err)) < 0)
+        return -1;
+    if (told)
         return 0;
-    return sw_store_left_on(session->store, id, host, err) < 0 ? -1
-                                                               : give_secrets(session, &place, plan, err);
+    if (start(&place, &kind, err) < 0)
+        return -1;
+    *said = say_started(kind);
+    return tell(session, &place, plan, err) < 0 ? -1 : 0;
 }
 
 /* ---- what it watches ------------------------------------------------------------------------------- */

@@ -47,6 +47,8 @@ struct api_watcher {
     int64_t started_ms, interval_ms, looked_ms;
     int64_t slept_ms;                /* how long the machine has been suspended since it started */
     atomic_bool stops;
+    atomic_bool woken;               /* it shall look now */
+    atomic_bool attended;            /* a job was left alone: the next look may come soon */
     const char *why;                 /* it ends */
 
     pthread_mutex_t lock;            /* guards what follows */
@@ -56,12 +58,19 @@ struct api_watcher {
 
 /* ---- what clients say --------------------------------------------------------------------------- */
 
-static void on_wake(void *context)
+static void interrupt(const struct api_watcher *watcher)
 {
-    const struct api_watcher *watcher = context;
     const uint64_t one = 1;
 
     (void)!write(watcher->wake, &one, sizeof one);
+}
+
+static void on_wake(void *context)
+{
+    struct api_watcher *watcher = context;
+
+    watcher->woken = true;
+    interrupt(watcher);
 }
 
 static void on_stop(void *context)
@@ -72,7 +81,8 @@ static void on_stop(void *context)
     on_wake(watcher);
 }
 
-/* An attempt that waits for what was given now need not wait any more. */
+/* A job was left alone. It was sent a moment ago, so the next look may come soon; an attempt that waits for
+ * what was given now need not wait any more. */
 static void on_secret(void *context, const char *owner, struct sw_secrets *secrets)
 {
     struct api_watcher *watcher = context;
@@ -85,7 +95,9 @@ static void on_secret(void *context, const char *owner, struct sw_secrets *secre
     if (sw_store_get(store, owner, SW_COLUMNS_ALL, &row, NULL) == 0 && row.phase == SW_PHASE_SUBMITTING &&
         sw_text_same(row.reason, SW_REASON_CREDENTIAL) &&
         sw_store_attempt_now(store, owner, row.attempt, &due, NULL) == 0)
-        on_wake(watcher);
+        watcher->woken = true;
+    watcher->attended = true;
+    interrupt(watcher);
 }
 
 static json_t *on_hello(void *context)
@@ -232,6 +244,22 @@ static const char *reason_to_end(const struct api_watcher *watcher)
          : sw_program_replaced(&watcher->program) ? REPLACED : NULL;
 }
 
+static void pause_until_next(struct api_watcher *watcher)
+{
+    int64_t looked_ms = sw_monotonic_ms();
+
+    if (api_wait_for_wake_or(watcher->session, pause_ms(watcher), watcher->wake) != API_WOKEN)
+        return;
+    watcher->interval_ms = SOONEST_MS;
+    while (atomic_exchange(&watcher->attended, false) && !watcher->woken && !watcher->stops && !told_to_end) {
+        int64_t left_ms = looked_ms + pause_ms(watcher) - sw_monotonic_ms();
+
+        if (left_ms <= 0 || api_wait_for_wake_or(watcher->session, left_ms, watcher->wake) != API_WOKEN)
+            break;
+    }
+    watcher->woken = false;
+}
+
 static void watch(struct api_watcher *watcher)
 {
     int64_t last_duty_ms = sw_monotonic_ms();
@@ -250,8 +278,7 @@ static void watch(struct api_watcher *watcher)
         }
         watcher->interval_ms = memcmp(&before, &watcher->due, sizeof before) != 0 ? SOONEST_MS
                                : longer(watcher->interval_ms);
-        if (api_wait_for_wake_or(watcher->session, pause_ms(watcher), watcher->wake) == API_WOKEN)
-            watcher->interval_ms = SOONEST_MS;
+        pause_until_next(watcher);
     }
 }
 

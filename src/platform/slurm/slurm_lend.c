@@ -26,6 +26,7 @@ static void put_facts(struct slurm_connection *slurm, struct sw_buf *facts)
 bool slurm_lend(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS], struct sw_buf *facts)
 {
     struct slurm_connection *slurm = slurm_of(conn);
+    sw_auto(sw_buf) struct sw_buf identity = SW_BUF_INIT;
     sw_autofree char *own = NULL;
     bool result = false;
 
@@ -37,6 +38,8 @@ bool slurm_lend(struct sw_connection *conn, const char *key, int fds[SW_CHANNELS
     pthread_mutex_unlock(&slurm->lending);
     if (result && fds)
         put_facts(slurm, facts);
+    else if (result)
+        slurm_identify(conn, &identity, NULL);         /* is known then */
     return result;
 }
 

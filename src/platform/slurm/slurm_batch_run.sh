@@ -29,11 +29,11 @@ slipway_stop() {
     [ "$1" != cancel ] || : >"$slipway_state/canceled"
     echo "$1" >"$slipway_own/stop.new" && mv "$slipway_own/stop.new" "$slipway_own/stop"
     {
-        trap 'kill "$slipway_nap"; exit' TERM
+        trap 'kill "$!"; exit' TERM
         for slipway_pause in 2 3 5 10; do
             ! scancel --signal=URG "$SLURM_JOB_ID" || slipway_told=1
-            sleep "$slipway_pause" & slipway_nap=$!
-            wait "$slipway_nap"
+            sleep "$slipway_pause" &
+            wait "$!"
         done
         [ -n "$slipway_told" ] || kill -TERM "$slipway_step"
     } >/dev/null 2>&1 &
@@ -44,22 +44,23 @@ trap 'slipway_stop cancel' USR2
 trap '[ -n "$slipway_why" ] || slipway_why=term' TERM
 if [ "$slipway_limit" -gt 0 ]; then
     {
-        trap 'kill "$slipway_sleep"' TERM
+        trap 'kill "$!"' TERM
         trap - USR1
-        sleep "$slipway_limit" & slipway_sleep=$!
-        wait "$slipway_sleep" && kill -USR1 $$
+        sleep "$slipway_limit" &
+        wait "$!" && kill -USR1 $$
     } >/dev/null 2>&1 &
     slipway_timer=$!
 fi
 
-# How long each log was when it last grew, for questions about what was said when.
+# How long each log was when it last grew, for questions about what was said when. ($! of a sleep is known at once: with a
+# variable of ours, a TERM between the two would leave it behind.)
 [ -e "$slipway_own/times" ] || : >"$slipway_own/times"
 {
-    trap 'kill "$slipway_nap"; exit' TERM
+    trap 'kill "$!"; exit' TERM
     trap - USR1
     while :; do
-        sleep 5 & slipway_nap=$!
-        wait "$slipway_nap"
+        sleep 5 &
+        wait "$!"
         find "$slipway_logs" -name '*.out' -newer "$slipway_own/times" -printf '%f %s %Ts\n' >>"$slipway_own/times"
     done
 } >/dev/null 2>&1 &

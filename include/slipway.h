@@ -362,8 +362,9 @@ SW_API int sw_watch(struct sw_session *session, const char *const *ids, size_t c
  * user, to be released with sw_text_free(), or NULL. SLIPWAY_WATCHER=off, or CI in the environment: none is
  * started, and *said names what does not happen. */
 SW_API int sw_attend(struct sw_session *session, const char *id, char **said, struct sw_error *err);
-/* {"version","running","off","jobs","notices","duties":[...],"missed","problem","log","watcher":{...}|null}:
- * `missed` is what does not happen without it, `problem` why it does not start or answer. */
+/* {"version","running","off","jobs","places":{...},"notices","duties":[...],"missed","problem","log",
+ * "watcher":{...}|null}: `missed` is what does not happen without it, `problem` why it does not start or
+ * answer. */
 SW_API char *sw_watcher(struct sw_session *session, struct sw_error *err);
 /* Start it whatever the environment says; *started: none ran. */
 SW_API int sw_watcher_start(struct sw_session *session, bool *started, struct sw_error *err);

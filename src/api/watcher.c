@@ -187,28 +187,6 @@ int sw_attend(struct sw_session *session, const char *id, char **said, struct sw
     return tell(session, &place, plan, err) < 0 ? -1 : 0;
 }
 
-/* ---- what it watches ------------------------------------------------------------------------------- */
-
-static int count_at_place(void *context, const struct sw_job *job)
-{
-    const bool named = !sw_text_empty(job->address);
-    sw_autofree char *place = sw_format("%s%s%s", job->platform, named ? " " : "", named ? job->address : "");
-    json_t *places = context;
-
-    json_object_set_new(places, place, json_integer(sw_json_int(places, place, 0) + 1));
-    return 0;
-}
-
-/* {"slurm ssh://ann@login1": 3}: jobs that are not over, by place; owned. */
-static json_t *jobs_by_place(struct sw_session *session)
-{
-    const struct sw_job_filter active = { .active_only = true };
-    json_t *places = json_object();
-
-    sw_store_list(session->store, &active, count_at_place, places, NULL);
-    return places;
-}
-
 /* ---- status and end ------------------------------------------------------------------------------- */
 
 char *sw_watcher(struct sw_session *session, struct sw_error *err)
@@ -229,7 +207,7 @@ char *sw_watcher(struct sw_session *session, struct sw_error *err)
     log = sw_watcher_log_path(&place);
     return api_text(sw_json_object(
         SW_INT("version", 1), SW_BOOL("running", hello != NULL), SW_BOOL("off", is_off(session)),
-        SW_INT("jobs", due.jobs), SW_SUB("places", jobs_by_place(session)),
+        SW_INT("jobs", due.jobs), SW_SUB("places", sw_store_jobs_by_place(session->store)),
         SW_INT("notices", due.notices), SW_SUB("duties", names_of(due.kinds)), SW_STR("missed", missed),
         SW_STR("problem", why.code ? why.message : ""), SW_STR("log", log),
         SW_SUB("watcher", hello ? json_incref(hello) : json_null())));

@@ -44,7 +44,8 @@ struct api_watcher {
     struct sw_program program;       /* our own file, as it was when we started */
     char host[SW_HOST_SIZE];
     int wake;                        /* an eventfd: a client has something for us */
-    int64_t started_ms, interval_ms, looked_ms;
+    int64_t started_ms, looked_ms;
+    _Atomic int64_t interval_ms;
     int64_t slept_ms;                /* how long the machine has been suspended since it started */
     atomic_bool stops;
     atomic_bool woken;               /* it shall look now */

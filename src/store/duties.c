@@ -17,6 +17,11 @@ static const char SQL_NOTICES[] =
     " (SELECT count(*) FROM events JOIN jobs ON jobs.seq = events.job WHERE jobs.hooked = 1 AND"
     "   events.seq > (SELECT value FROM marks WHERE name = 'heard'))";
 
+static const char SQL_PLACES[] =
+    "SELECT jobs.platform || coalesce(' ' || nullif(address, ''), ''), count(*)"
+    " FROM jobs INDEXED BY jobs_not_over LEFT JOIN places ON places.seq = jobs.place"
+    " WHERE phase <> 'over' GROUP BY 1 ORDER BY 1";
+
 int sw_store_duties(struct sw_store *store, struct sw_duties *out, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
@@ -31,4 +36,18 @@ int sw_store_duties(struct sw_store *store, struct sw_duties *out, struct sw_err
         out->kinds |= sqlite3_column_int(row, i);
     out->next_ms = sqlite3_column_int64(row, 1 + SW_DUTIES);
     return store_number(store, SQL_NOTICES, 0, &out->notices, err);
+}
+
+json_t *sw_store_jobs_by_place(struct sw_store *store)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    json_t *counts = json_object();
+    sqlite3_stmt *row;
+
+    if (store_begin(&work, store, STORE_READS, NULL) < 0 || !(row = store_statement(store, SQL_PLACES, NULL)))
+        return counts;
+    while (store_next(store, row, NULL) > 0)
+        json_object_set_new(counts, (const char *)sqlite3_column_text(row, 0),
+                            json_integer(sqlite3_column_int64(row, 1)));
+    return counts;
 }

@@ -90,6 +90,8 @@ struct sw_duties {
     int64_t next_ms;                 /* the next attempt that waits for its time; 0: none does */
 };
 int sw_store_duties(struct sw_store *store, struct sw_duties *out, struct sw_error *err);
+/* {"slurm ssh://ann@login1": 3}: how many jobs are not over, by place; owned. */
+json_t *sw_store_jobs_by_place(struct sw_store *store);
 
 /* watchers.c: those of several hosts on one store. Each shows itself, and says when it is gone. */
 int sw_store_watcher_beat(struct sw_store *store, const char *host, struct sw_error *err);

@@ -139,44 +139,34 @@ static char *say_none(int kinds)
     return sw_format("no watcher: %s until a command acts", missed);
 }
 
-/* *plan: of job `id`; NULL: all jobs are meant. 0: nothing that a watcher does is needed, or none may be
- * started, as *said tells. */
-static int find_need(struct sw_session *session, const char *id, struct sw_plan **plan, char **said,
+/* 1: a watcher is needed for this job; `plan` NULL: for any. 0: it is not, or none may be started, as *said
+ * tells. */
+static int is_needed(struct sw_session *session, const struct sw_plan *plan, char **said,
                      struct sw_error *err)
 {
-    sw_auto(sw_job) struct sw_job row = { 0 };
     struct sw_duties due = { 0 };
 
-    if (id ? sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0
-           : sw_store_duties(session->store, &due, err) < 0)
+    if (plan)
+        due.kinds = api_duties(plan, sw_platform_find(plan->platform));
+    else if (sw_store_duties(session->store, &due, err) < 0)
         return -1;
-    *plan = id ? sw_attempt_plan(&row, NULL) : NULL;
-    if (*plan)
-        due.kinds = api_duties(*plan, sw_platform_find((*plan)->platform));
     if (due.kinds == 0 && due.notices == 0)
         return 0;
-    if (!is_off(session) && !(*plan && json_is_false((*plan)->watcher)))
+    if (!is_off(session) && !(plan && json_is_false(plan->watcher)))
         return 1;
     *said = due.kinds ? say_none(due.kinds) : NULL;
     return 0;
 }
 
-int sw_attend(struct sw_session *session, const char *id, char **said, struct sw_error *err)
+/* The one that runs hears of the job; without one, one is started. */
+static int find_or_start(struct sw_session *session, const struct sw_plan *plan, char **said,
+                         struct sw_error *err)
 {
     sw_auto(sw_watcher_place) struct sw_watcher_place place = { 0 };
-    sw_auto(sw_plan) struct sw_plan *plan = NULL;
     enum sw_watcher_kind kind = SW_WATCHER_DETACHED;
-    char host[SW_HOST_SIZE];
-    int needed, told;
+    int told;
 
-    *said = NULL;
-    if (api_need(session, err) < 0 || (needed = find_need(session, id, &plan, said, err)) < 0)
-        return -1;
-    if (!needed)
-        return 0;
-    sw_host_name(host);
     if (sw_watcher_place(session->state_dir, &place, err) < 0 ||
-        (plan && sw_store_left_on(session->store, id, host, err) < 0) ||
         (told = tell(session, &place, plan, err)) < 0)
         return -1;
     if (told)
@@ -185,6 +175,29 @@ int sw_attend(struct sw_session *session, const char *id, char **said, struct sw
         return -1;
     *said = say_started(kind);
     return tell(session, &place, plan, err) < 0 ? -1 : 0;
+}
+
+int sw_attend(struct sw_session *session, const char *id, char **said, struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_auto(sw_plan) struct sw_plan *plan = NULL;
+    char host[SW_HOST_SIZE];
+    int needed;
+
+    *said = NULL;
+    if (api_need(session, err) < 0 ||
+        (id && sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0))
+        return -1;
+    plan = id ? sw_attempt_plan(&row, NULL) : NULL;
+    if (id && !plan)
+        return 0;                    /* one that cannot be read is not tried again either */
+    needed = is_needed(session, plan, said, err);
+    if (needed <= 0)
+        return needed;
+    sw_host_name(host);
+    if (plan && !sw_text_same(row.host, host) && sw_store_left_on(session->store, id, host, err) < 0)
+        return -1;
+    return find_or_start(session, plan, said, err);
 }
 
 /* ---- status and end ------------------------------------------------------------------------------- */

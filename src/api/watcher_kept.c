@@ -109,21 +109,32 @@ static bool is_over(struct sw_store *store, const char *id)
     return row.phase == SW_PHASE_OVER;
 }
 
+/* Whose secret is at this index, owned; NULL: past the end. */
+static char *owner_at(struct api_kept *kept, size_t index)
+{
+    const char *name;
+    char *owner;
+
+    pthread_mutex_lock(&kept->lock);
+    name = sw_secrets_name(kept->all, index);
+    owner = name ? sw_strndup(name, strcspn(name, "/")) : NULL;
+    pthread_mutex_unlock(&kept->lock);
+    return owner;
+}
+
 void api_kept_forget_ended(struct api_kept *kept, struct sw_store *store)
 {
-    sw_auto(sw_secrets) struct sw_secrets *now = api_kept_all(kept);
-    sw_autofree char *last = NULL;
+    for (size_t i = 0;;) {
+        sw_autofree char *owner = owner_at(kept, i);
 
-    for (size_t i = 0; i < sw_secrets_count(now); i++) {
-        const char *name = sw_secrets_name(now, i);
-        sw_autofree char *owner = sw_strndup(name, strcspn(name, "/"));
-
-        if (strcmp(owner, API_KEPT_SHARED) == 0 || sw_text_same(owner, last) || !is_over(store, owner))
+        if (!owner)
+            return;
+        if (strcmp(owner, API_KEPT_SHARED) == 0 || !is_over(store, owner)) {
+            i++;
             continue;
+        }
         pthread_mutex_lock(&kept->lock);
         sw_secrets_drop_owned(kept->all, owner);
         pthread_mutex_unlock(&kept->lock);
-        free(last);
-        last = sw_take(owner);
     }
 }

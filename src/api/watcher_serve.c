@@ -39,8 +39,7 @@ enum {
 struct api_watcher {
     struct sw_watcher_place place;
     struct sw_session *session;
-    struct api_kept *kept;           /* the session's, */
-    struct api_kept *unused;         /* once there is one */
+    struct api_kept *kept;           /* the session's, once there is one */
     struct sw_program program;       /* our own file, as it was when we started */
     char host[SW_HOST_SIZE];
     int wake;                        /* an eventfd: a client has something for us */
@@ -372,7 +371,7 @@ static int open_and_serve(struct api_watcher *watcher, int lock, struct sw_error
     note(watcher, "started, version ", SW_VERSION);
     watcher->session = sw_open(&options, err);
     if (watcher->session)
-        watcher->session->kept = sw_take(watcher->unused);
+        watcher->session->kept = watcher->kept;
     result = watcher->session ? serve(watcher, lock, err) : -1;
     if (watcher->session)
         sw_store_watcher_gone(watcher->session->store, watcher->host);
@@ -393,15 +392,17 @@ int sw_watcher_serve(const char *state_dir, struct sw_error *err)
 
     watcher.wake = wake;
     sw_host_name(watcher.host);
-    watcher.kept = watcher.unused = api_kept_new();
+    watcher.kept = api_kept_new();
     api_kept_take(watcher.kept, inherited);
     pthread_mutex_init(&watcher.lock, NULL);
     sw_program_note(&watcher.program);
     if (sw_watcher_place(state_dir, &watcher.place, &why) == 0 &&
         (lock >= 0 || (lock = take_lock(&watcher.place, &why)) >= 0))
         result = open_and_serve(&watcher, lock, &why);
-    sw_close(watcher.session);
-    api_kept_free(watcher.unused);
+    if (watcher.session)
+        sw_close(watcher.session);
+    else
+        api_kept_free(watcher.kept);
     json_decref(watcher.unreachable);
     sw_program_done(&watcher.program);
     sw_watcher_place_done(&watcher.place);

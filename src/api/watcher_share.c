@@ -132,7 +132,7 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* A word of ours, from a command of our version whose connections are as ours. */
+/* A word that we know, from a command of the same version and with the same variables. */
 static void find_word(struct share *share, const char *line)
 {
     for (size_t i = 0; i < SW_COUNT(words); i++) {

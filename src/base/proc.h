@@ -57,9 +57,8 @@ pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why),
  * Whether the program was there, its start does not tell. */
 int sw_proc_detach(const char *program, char *const argv[], char *const environment[], struct sw_error *err);
 
-/* Standard input, output and error of a process that another process of ours started for the likes of us:
- * true, and they are the caller's. `key`: where it shall lead; `facts`: what is known of that place, for the
- * platform alone. */
+/* Standard input, output and error of a process that a watcher started for commands: true, and they are the
+ * caller's. `key`: where it shall lead; `facts`: what is known of that place, for the platform alone. */
 enum { SW_CHANNELS = 3 };
 typedef bool sw_borrow_fn(void *context, const char *key, int fds[SW_CHANNELS], struct sw_buf *facts);
 

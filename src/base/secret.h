@@ -3,9 +3,10 @@
  * secret.h - a secret is a type of its own that no formatting function accepts.
  *
  * Values live in struct sw_secret and struct sw_secrets; they leave them through sw_secret_reveal(),
- * sw_secrets_reveal(), sw_secrets_send() (a pipe to a process of ours) or sw_secrets_export() (the child's
- * environment), and nothing else. The redactor replaces every secret value in a stream by "[redacted]", also
- * across pieces, and the forms that secret_forms.h lists; secrets that overlap are one mask.
+ * sw_secrets_reveal(), sw_secrets_send() (a pipe to another Slipway process) or sw_secrets_export() (the
+ * child's environment), and nothing else. The redactor replaces every secret value in a stream by
+ * "[redacted]", also across pieces, and the forms that secret_forms.h lists; secrets that overlap are one
+ * mask.
  */
 #ifndef SW_BASE_SECRET_H
 #define SW_BASE_SECRET_H

@@ -82,7 +82,7 @@ int ssh_shell_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err);
 bool ssh_shell_lives(const struct sw_ssh *ssh);
 void ssh_shell_end(struct sw_ssh *ssh);
 
-/* ---- ssh_lend.c: a shell of another process of ours ------------------------------------------- */
+/* ---- ssh_lend.c: a shell that a watcher lends -------------------------------------------------- */
 
 bool ssh_shell_borrow(struct sw_ssh *ssh);       /* there was one, and it is ours now */
 

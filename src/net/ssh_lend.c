@@ -17,26 +17,21 @@
 #include "base/digest.h"
 #include "base/text.h"
 
-static char *copy_of(const char *text)
-{
-    return text ? sw_strdup(text) : NULL;
-}
-
 struct sw_ssh *sw_ssh_twin(const struct sw_ssh *ssh)
 {
     struct sw_ssh *twin = sw_new(struct sw_ssh);
 
     *twin = (struct sw_ssh){
         .hosts = sw_alloc(ssh->host_count * sizeof *twin->hosts), .host_count = ssh->host_count,
-        .current = ssh->current, .user = copy_of(ssh->user), .identity = copy_of(ssh->identity),
-        .config_file = copy_of(ssh->config_file), .known_hosts = copy_of(ssh->known_hosts),
+        .current = ssh->current, .user = sw_strdup(ssh->user), .identity = sw_strdup(ssh->identity),
+        .config_file = sw_strdup(ssh->config_file), .known_hosts = sw_strdup(ssh->known_hosts),
         .port = ssh->port, .accept_new = ssh->accept_new, .local = ssh->local,
         .connect_ms = ssh->connect_ms, .persist_s = ssh->persist_s, .watch = -1,
         .shell = SSH_PROCESS_NONE,
     };
     for (size_t i = 0; i < ssh->host_count; i++)
         twin->hosts[i] = (struct ssh_host){ sw_strdup(ssh->hosts[i].name),
-                                            copy_of(ssh->hosts[i].control_path) };
+                                            sw_strdup(ssh->hosts[i].control_path) };
     return twin;
 }
 

@@ -52,8 +52,8 @@ if [ "$slipway_limit" -gt 0 ]; then
     slipway_timer=$!
 fi
 
-# How long each log was when it last grew, for questions about what was said when. ($! of a sleep is known at once: with a
-# variable of ours, a TERM between the two would leave it behind.)
+# How long each log was when it last grew, for questions about what was said when. ($! of a sleep is known at once: with another
+# variable, a TERM between the two would leave it behind.)
 [ -e "$slipway_own/times" ] || : >"$slipway_own/times"
 {
     trap 'kill "$!"; exit' TERM

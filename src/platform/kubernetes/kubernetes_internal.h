@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubernetes_internal.h - what the files of this platform share.
+ *
+ *     kubernetes.c            the descriptor and the connection
+ *     kubernetes_options.c    the block `kubernetes:`
+ *     kubernetes_volumes.c    volumes and mounts of a pod (pure)
+ *     kubernetes_render.c     plan to pod, ConfigMap, Secret, Service (pure)
+ *     kubernetes_engines.c    pod to Job, JobSet, PyTorchJob, TrainJob, MPIJob, Volcano Job; and back: what the
+ *                             status of such an object says (pure)
+ *     kubernetes_quantity.c   "500m", "64Gi" (pure)
+ *     kubernetes_capacity.c   does it fit? (pure, from the lists of nodes and pods)
+ *     kubernetes_submit.c     the objects are sent, in an order that loses nothing
+ *     kubernetes_pull.c       the image pull secret
+ *     kubernetes_states.c     pods and their owner to one observation (pure)
+ *     kubernetes_waiting.c    why a pod waits, in words with numbers (pure)
+ *     kubernetes_watch.c      list and watch of all our objects, and the cache
+ *     kubernetes_observe.c    observe, reconcile, evidence, replicas
+ *     kubernetes_cancel.c     cancel, cleanup, orphans
+ *     kubernetes_log.c        logs of pods for the kit's spool
+ *     kubernetes_exec.c       commands beside a pod
+ *     kubernetes_files.c      results, paths: through a short helper pod
+ *     kubernetes_preflight.c  permissions, versions, queues
+ *     kubernetes_inventory.c  nodes, GPUs, queues
+ *
+ * What an attempt is made of, all in one namespace and all named after it (k8s_name()):
+ *
+ *     Job NAME (or another engine's object)    labels: slipway.id, slipway.attempt, slipway.store, ...
+ *       |- ConfigMap NAME        payload.json, plan.json, ca.pem, code pieces    owned by the Job
+ *       |- Secret NAME           secrets, as sw_secrets_send() writes them       owned by the Job
+ *       |- Service NAME          headless, of several nodes                      owned by the Job
+ *       `- pods                  the same labels; each runs the runner as its only container `slipway`
+ *     ConfigMap slipway-runner-ARCH-HASH    shared, immutable, owned by none
+ *     Secret slipway-pull-HASH              shared, named after its content
+ *
+ * The Job is created suspended; when everything it needs is there it is released by one patch that also sets the
+ * annotation slipway.sent. A Job without that annotation belongs to a submit that did not come to its end:
+ * nothing of it runs.
+ */
+#ifndef SW_PLATFORM_KUBERNETES_INTERNAL_H
+#define SW_PLATFORM_KUBERNETES_INTERNAL_H
+
+#include <pthread.h>
+
+#include "core/payload.h"
+#include "platform/kit/ranks.h"
+#include "platform/kit/rest.h"
+#include "platform/kit/watch.h"
+#include "platform/kube/kube.h"
+#include "platform/kubernetes/kubernetes_options.h"
+#include "platform/platform.h"
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+#define K8S_LABEL_ID      "slipway.id"
+#define K8S_LABEL_ATTEMPT "slipway.attempt"      /* with which number it was submitted */
+#define K8S_LABEL_STORE   "slipway.store"
+#define K8S_LABEL_RUNNER  "slipway.runner"       /* of the shared ConfigMap: "amd64" */
+#define K8S_LABEL_SHARED  "slipway.shared"       /* belongs to no job: "runner", "pull", "helper" */
+#define K8S_NOTE_SENT     "slipway.sent"         /* annotation: the submit came to its end */
+#define K8S_NOTE_NODES    "slipway.nodes"
+#define K8S_NOTE_OWNER    "slipway.owner"
+#define K8S_NOTE_UID      "slipway.uid"
+#define K8S_NOTE_SIGNED   "slipway.signature"
+#define K8S_NOTE_ENGINE   "slipway.engine"
+
+#define K8S_CONTAINER "slipway"                  /* the container's name; MPI and PyTorch want their own */
+#define K8S_HOME      "/.slipway"                /* our folder in the container */
+#define K8S_BIN       K8S_HOME "/bin"            /* the runner: K8S_BIN "/slipway-runner" */
+#define K8S_JOB       K8S_HOME "/job"            /* payload.json, plan.json, ca.pem, code */
+#define K8S_SECRETS   K8S_HOME "/secrets"        /* the file `secrets` */
+#define K8S_WORK      K8S_HOME "/work"           /* emptyDir */
+#define K8S_RESULTS   "/results"
+#define K8S_REPORT    "/dev/termination-log"     /* the runner leaves its report here: it is in the pod's status */
+
+enum {
+    K8S_NODES_MAX = 4096,
+    K8S_NAME_SIZE = 64,
+    K8S_PIECE = 1000000,             /* bytes of one ConfigMap; 1,048,576 are allowed */
+    K8S_PIECES_MAX = 16,             /* of a code bundle */
+    K8S_PATIENCE_MS = 30000,
+};
+
+/* ID, or ID-aN for later attempts. Shortened never: ids have at most 35 characters. Pure. */
+void k8s_name(char out[K8S_NAME_SIZE], const char *id, int attempt);
+
+/* ---- the connection (kubernetes.c) -------------------------------------------------------------- */
+
+struct sw_connection {
+    struct kube *kube;
+    struct sw_rest *rest;            /* the client's; may be used from several threads */
+    const char *namespace;           /* borrowed from the client */
+    char *root;                      /* our own folder on this machine */
+    struct sw_log_spools *spools;
+    struct sw_watch *watch;
+    struct sw_connect_options given; /* warn, progress, env: as open() got them */
+    pthread_mutex_t lock;            /* of what follows */
+    json_t *runners;                 /* names of runner ConfigMaps that are there: name -> true */
+    json_t *groups;                  /* API groups that the server has: name -> preferred version; NULL: not asked */
+};
+
+/* One call, answered within K8S_PATIENCE_MS. GET when `method` is NULL. `json` may be NULL. */
+int k8s_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body, json_t **json,
+             struct sw_error *err);
+/* "/api/v1/namespaces/NS/KIND[/NAME]" for the core group (`api` NULL), else below `api`, such as "/apis/batch/v1".
+ * Owned. */
+char *k8s_path(struct sw_connection *conn, const char *api, const char *kind, const char *name);
+/* Does the server have this API group ("jobset.x-k8s.io")? Its preferred version, borrowed; NULL: it does not. *err
+ * is set only when it could not be asked. */
+const char *k8s_group(struct sw_connection *conn, const char *group, struct sw_error *err);
+void k8s_warn(struct sw_connection *conn, const char *fmt, ...) SW_PRINTF(2, 3);
+
+/* ---- engines (kubernetes_engines.c), pure -------------------------------------------------------- */
+
+enum k8s_phase { K8S_SUSPENDED, K8S_WAITING, K8S_ACTIVE, K8S_SUCCEEDED, K8S_FAILED };
+
+struct k8s_workload {                /* what the status of an engine's object says */
+    enum k8s_phase phase;
+    char reason[64], message[256];   /* of its last condition, in its own words */
+    int restarts;                    /* how often it began again by itself */
+    int64_t created_ms, started_ms, ended_ms;
+    bool sent;                       /* K8S_NOTE_SENT is there */
+    bool deleting;
+};
+
+struct k8s_site {                    /* what render needs beyond the plan; all borrowed */
+    int attempt;
+    const char *namespace;
+    const char *arch;                /* "amd64", "arm64"; NULL: not decided (render of `slipway plan`) */
+    const char *runner;              /* name of the ConfigMap or Secret; NULL: K8S_RUNNER_IMAGE */
+    const char *pull_secret;         /* NULL: none */
+    const char *owner;               /* user@machine */
+    bool restricted;                 /* the namespace demands it */
+    bool has_secrets, has_code;
+    int pieces;                      /* ConfigMaps that hold the code */
+};
+
+struct k8s_engine {
+    enum k8s_engine_choice choice;
+    const char *name;                /* "jobset", as the option calls it */
+    const char *group, *version;     /* "jobset.x-k8s.io", "v1alpha2"; "batch", "v1" */
+    const char *kind, *plural;       /* "JobSet", "jobsets" */
+    const char *container;           /* what the container must be called */
+    const char *suspend;             /* "spec.suspend", "spec.runPolicy.suspend"; NULL: cannot be suspended */
+    /* The object, owned, from the pod template (stolen). NULL + err: this engine cannot do that. */
+    json_t *(*render)(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err);
+    void (*read)(const json_t *object, struct k8s_workload *out);
+    /* The rank of one of its pods; -1: it has none (MPI's launcher is 0). */
+    int (*rank)(const json_t *pod);
+    /* Rendezvous: the DNS name of a rank inside the namespace. */
+    void (*host)(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out);
+};
+extern const struct k8s_engine k8s_engines[];        /* ended by a row without name */
+const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: none */
+/* The engine of a job: as its option says, or `auto` by what the cluster has (has() is asked for a group). */
+const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan, bool (*has)(void *context, const char *group),
+                                        void *context, struct sw_error *err);
+char *k8s_engine_api(const struct k8s_engine *engine);                 /* "/apis/batch/v1"; owned */
+
+/* ---- render (kubernetes_render.c, kubernetes_volumes.c), pure ------------------------------------ */
+
+json_t *k8s_render_labels(const struct sw_plan *plan, const struct k8s_site *site);
+json_t *k8s_render_annotations(const struct sw_plan *plan, const struct k8s_site *site);
+/* metadata {name, namespace, labels, annotations}. */
+json_t *k8s_render_metadata(const struct sw_plan *plan, const struct k8s_site *site, const char *name);
+json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
+                       struct sw_error *err);                         /* a pod template */
+json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
+                          struct sw_error *err);                      /* the whole Job or other object, suspended */
+json_t *k8s_render_service(const struct sw_plan *plan, const struct k8s_site *site);
+struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site, struct sw_error *err);
+/* Adds an owner reference to metadata of `object`: deleting `owner` deletes it. */
+void k8s_render_owned(json_t *object, const json_t *owner);
+/* Volumes and their mounts in one container; appended to the two arrays. */
+int k8s_render_volumes(const struct sw_plan *plan, const struct k8s_site *site, json_t *volumes, json_t *mounts,
+                       struct sw_error *err);
+
+enum k8s_volume_kind { K8S_VOLUME_PVC, K8S_VOLUME_HOST, K8S_VOLUME_NFS, K8S_VOLUME_CONFIG_MAP, K8S_VOLUME_SECRET,
+                       K8S_VOLUME_EMPTY };
+struct k8s_volume {                  /* one entry of `volumes:` or `mounts:`; all owned */
+    enum k8s_volume_kind kind;
+    char *source;                    /* claim, host path, export, name */
+    char *server;                    /* NFS */
+    char *sub_path;                  /* NULL: all of it */
+    char *target;                    /* path in the container */
+    bool read_only;
+};
+struct k8s_volumes { struct k8s_volume *items; size_t count; };
+int k8s_volumes_read(const struct sw_plan *plan, struct k8s_volumes *out, struct sw_error *err);
+void k8s_volumes_done(struct k8s_volumes *volumes);
+static inline void k8s_volumes_auto(struct k8s_volumes *volumes) { k8s_volumes_done(volumes); }
+/* "pvc:NAME[/SUB]", "nfs:SERVER:/PATH", "/HOST/PATH": one volume source, as `check_path` and results use it. */
+int k8s_volume_parse(const char *text, struct k8s_volume *out, struct sw_error *err);
+void k8s_volume_done(struct k8s_volume *volume);
+json_t *k8s_volume_source(const struct k8s_volume *volume, const char *name);     /* an entry of spec.volumes */
+/* The writable volume at /results, with the job's own folder in it: "pvc:NAME/ID"; owned; NULL: results stay in the
+ * pod. */
+char *k8s_results_source(const struct sw_plan *plan);
+char *k8s_results_inside(const struct sw_plan *plan);                /* "/results", or "/results/ID"; owned */
+
+/* The table for kit/rest: fields of a Job that an error names, and the keys that decide them. */
+extern const struct sw_rest_field k8s_fields[];
+
+/* ---- capacity (kubernetes_quantity.c, kubernetes_capacity.c), pure ------------------------------- */
+
+/* "500m", "64Gi", "1e3", "2": thousandths; -1: no quantity. */
+int64_t k8s_quantity(const char *text);
+
+struct k8s_capacity {                /* of the nodes that match selector, affinity and tolerations */
+    int nodes, matching;             /* all nodes; those that may take it */
+    int tainted, unselected, not_ready;      /* why others may not */
+    int64_t allocatable, free;       /* GPUs on the matching ones */
+    int fit, fit_free;               /* pods of this size that fit on empty nodes; that fit now */
+    int64_t most;                    /* GPUs of the largest matching node */
+    char arch[16];                   /* of all matching nodes; "": they differ, or there are none */
+    bool has_gpus;                   /* any node at all has the resource */
+};
+void k8s_capacity_count(const struct sw_plan *plan, const json_t *nodes, const json_t *pods, struct k8s_capacity *out);
+/* SW_E_REFUSED with the numbers: it can never fit. What only has to wait passes. */
+int k8s_capacity_check(const struct sw_plan *plan, const struct k8s_capacity *capacity, struct sw_error *err);
+/* The lists, asked for; *nodes NULL without error: listing nodes is forbidden. Owned arrays. `pods`: those that hold
+ * resources, of all namespaces where that is allowed; may be NULL: not wanted. */
+int k8s_capacity_lists(struct sw_connection *conn, json_t **nodes, json_t **pods, struct sw_error *err);
+
+/* ---- observation (kubernetes_states.c, kubernetes_waiting.c), pure ------------------------------- */
+
+/* Everything that is known of one job's attempt; all borrowed. */
+struct k8s_seen {
+    const struct k8s_engine *engine;
+    const json_t *object;            /* NULL: not in the list */
+    const json_t *pods;              /* array: all pods with its id and attempt label; may be empty */
+    const json_t *events;            /* array: of the object and its pods; NULL: not asked */
+    const json_t *workload;          /* Kueue's Workload, Volcano's PodGroup; NULL: none */
+};
+void k8s_judge(const struct k8s_seen *known, struct sw_observation *seen);
+/* Would events explain more (it waits, and pods do not say why)? */
+bool k8s_wants_events(const struct k8s_seen *known);
+/* The reason and message of one pod that waits: state.waiting, conditions, events. False: it does not wait. */
+bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[48], char message[256]);
+/* "0/12 nodes are available: 8 Insufficient nvidia.com/gpu, 4 node(s) had untolerated taint ..." ->
+ * "0 of 12 nodes fit: 8 have no free GPU, 4 are tainted". False: these are other words. */
+bool k8s_explain_scheduler(const char *said, char *out, size_t size);
+/* The newest pod of a rank; NULL. `restart`: of that restart alone; -1: the newest. */
+const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart);
+int64_t k8s_time_ms(const char *text);           /* RFC 3339; 0: none */
+
+/* ---- lists (kubernetes_watch.c) ------------------------------------------------------------------ */
+
+extern const struct sw_watch_source k8s_watch_source;
+void *k8s_watch_context(struct sw_connection *conn);                 /* of sw_watch_new(); owned by the watch */
+/* Objects of these jobs: from the watch's cache, or listed now: {"OBJECT-UID-or-kind/name": object}. One list for
+ * each kind, paged. An owned object {"objects": {"PLURAL/NAME": {...}}, "pods": {"ID/ATTEMPT": [..]}}; NULL + err. */
+json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, struct sw_error *err);
+/* Leaves of an object what this platform reads: keeps memory small. Pure; in place. */
+void k8s_trim(json_t *object);
+/* What is known of one job in that list; `known` borrows from it. */
+void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known);
+/* The same asked for by name: the list may lie for a moment. */
+int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **list, struct sw_error *err);
+
+/* ---- helper pods (kubernetes_files.c) ------------------------------------------------------------ */
+
+/* Deletes with Foreground propagation and the UID as precondition. 404 and another UID are success. */
+int k8s_delete(struct sw_connection *conn, const char *path, const char *uid, struct sw_error *err);
+
+/* Slots: see platform.h. */
+SW_PLATFORM_SLOT(kubernetes, render);
+SW_PLATFORM_SLOT(kubernetes, preflight);
+SW_PLATFORM_SLOT(kubernetes, preflight_report);
+SW_PLATFORM_SLOT(kubernetes, submit);
+SW_PLATFORM_SLOT(kubernetes, observe);
+SW_PLATFORM_SLOT(kubernetes, reconcile);
+SW_PLATFORM_SLOT(kubernetes, evidence);
+SW_PLATFORM_SLOT(kubernetes, replicas);
+SW_PLATFORM_SLOT(kubernetes, cancel);
+SW_PLATFORM_SLOT(kubernetes, cleanup);
+SW_PLATFORM_SLOT(kubernetes, orphans);
+SW_PLATFORM_SLOT(kubernetes, adopt);
+SW_PLATFORM_SLOT(kubernetes, jobs);
+SW_PLATFORM_SLOT(kubernetes, log_fetch);
+SW_PLATFORM_SLOT(kubernetes, finalize);
+SW_PLATFORM_SLOT(kubernetes, exec_open);
+SW_PLATFORM_SLOT(kubernetes, fetch_results);
+SW_PLATFORM_SLOT(kubernetes, check_path);
+SW_PLATFORM_SLOT(kubernetes, list_path);
+SW_PLATFORM_SLOT(kubernetes, inventory);
+
+#endif

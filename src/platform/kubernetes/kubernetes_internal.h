@@ -102,9 +102,8 @@ struct sw_connection {
 /* One call, answered within K8S_PATIENCE_MS. GET when `method` is NULL. `json` may be NULL. */
 int k8s_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body, json_t **json,
              struct sw_error *err);
-/* "/api/v1/namespaces/NS/KIND[/NAME]" for the core group (`api` NULL), else below `api`, such as "/apis/batch/v1".
- * Owned. */
-char *k8s_path(struct sw_connection *conn, const char *api, const char *kind, const char *name);
+/* kube_path() in the connection's namespace: k8s_path(conn, "batch/v1", "jobs", name). Owned. */
+char *k8s_path(struct sw_connection *conn, const char *group_version, const char *plural, const char *name);
 /* Does the server have this API group ("jobset.x-k8s.io")? Its preferred version, borrowed; NULL: it does not. *err
  * is set only when it could not be asked. */
 const char *k8s_group(struct sw_connection *conn, const char *group, struct sw_error *err);
@@ -155,7 +154,7 @@ const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: 
 /* The engine of a job: as its option says, or `auto` by what the cluster has (has() is asked for a group). */
 const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan, bool (*has)(void *context, const char *group),
                                         void *context, struct sw_error *err);
-char *k8s_engine_api(const struct k8s_engine *engine);                 /* "/apis/batch/v1"; owned */
+char *k8s_engine_api(const struct k8s_engine *engine);                 /* "batch/v1"; owned */
 
 /* ---- render (kubernetes_render.c, kubernetes_volumes.c), pure ------------------------------------ */
 

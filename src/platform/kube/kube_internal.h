@@ -102,7 +102,7 @@ bool kube_entry_flag(struct kube_entry *entry, const char *key);
 
 int kube_cluster_read(struct kube_entry *entry, struct kube_cluster *out);     /* kube_cluster.c */
 int kube_user_read(struct kube_entry *entry, struct kube_user *out);           /* kube_user.c */
-struct kube_exec *kube_exec_read(struct kube_entry *entry);                    /* kube_exec_read.c */
+struct kube_exec *kube_exec_read(struct kube_entry *entry);                    /* kube_plugin_read.c */
 void kube_exec_free(struct kube_exec *exec);
 
 /* ---- kube_account.c: a pod's service account ---------------------------------------------------------- */
@@ -110,7 +110,7 @@ void kube_exec_free(struct kube_exec *exec);
 bool kube_account_is_there(const struct kube_options *options);
 int kube_account_read(const struct kube_options *options, struct kube_config *out, struct sw_error *err);
 
-/* ---- kube_exec.c and kube_exec_answer.c --------------------------------------------------------------- */
+/* ---- kube_plugin.c and kube_plugin_answer.c --------------------------------------------------------------- */
 
 struct kube_exec_credential {
     struct sw_secret *token;         /* NULL: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_exec.c - runs an exec plugin: no input, its output bounded in size and time.
+ * kube_plugin.c - runs an exec plugin: no input, its output bounded in size and time.
  *
  * It has a session of its own, so it finds no terminal to ask questions on, and all that it started ends with it
  * when it takes too long. Where it leaves a process behind that still holds its output, that is not waited for.

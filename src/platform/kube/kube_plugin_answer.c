@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_exec_answer.c - what is said to an exec plugin, and what it answers.
+ * kube_plugin_answer.c - what is said to an exec plugin, and what it answers.
  *
  * Pure.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_exec_read.c - the exec plugin of a kubeconfig's user: which program, with what.
+ * kube_plugin_read.c - the exec plugin of a kubeconfig's user: which program, with what.
  */
 #include "platform/kube/kube_internal.h"
 

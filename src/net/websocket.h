@@ -44,6 +44,7 @@ int sw_websocket_read(struct sw_websocket *ws, sw_websocket_take *take, void *co
 int sw_websocket_send(struct sw_websocket *ws, const void *first, size_t first_length, const void *bytes,
                       size_t length);
 size_t sw_websocket_unsent(const struct sw_websocket *ws);
+size_t sw_websocket_flush(struct sw_websocket *ws);      /* send what can be sent; returns what is unsent */
 
 struct sw_websocket_end {
     bool closed;                     /* the other side closed it, with this code */

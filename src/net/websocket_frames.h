@@ -6,6 +6,7 @@
 #ifndef SW_NET_WEBSOCKET_FRAMES_H
 #define SW_NET_WEBSOCKET_FRAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"

@@ -37,6 +37,7 @@ void sw_http_stream_close(struct sw_http_stream *stream)
     if (stream->transfer.easy)
         curl->easy_cleanup(stream->transfer.easy);
     curl->slist_free_all(stream->transfer.headers);
+    curl->slist_free_all(stream->transfer.connect_to);
     sw_http_request_done(&stream->transfer.request);
     sw_http_reply_done(&stream->transfer.reply);
     sw_buf_done(&stream->early);

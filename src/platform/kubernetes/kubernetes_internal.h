@@ -242,6 +242,13 @@ bool k8s_explain_scheduler(const char *said, char *out, size_t size);
 /* The newest pod of a rank; NULL. `restart`: of that restart alone; -1: the newest. */
 const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart);
 int64_t k8s_time_ms(const char *text);           /* RFC 3339; 0: none */
+int k8s_label_number(const json_t *object, const char *label, int missing);
+const json_t *k8s_condition(const json_t *object, const char *type);      /* of its status; NULL: none */
+/* A suspended object of a submit that did not come to its end. */
+bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job);
+/* Why the API server refuses its pods, from the object's events; what Kueue or Volcano waits for. False: nothing. */
+bool k8s_refused(const json_t *events, char reason[48], char message[256]);
+bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256]);
 
 /* ---- lists (kubernetes_watch.c) ------------------------------------------------------------------ */
 

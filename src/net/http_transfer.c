@@ -332,7 +332,8 @@ static void say_why(struct http_transfer *transfer, CURLcode result)
     struct sw_http_reply *reply = &transfer->reply;
     const char *own = own_words(transfer, result, &reply->hint);
     const char *said = transfer->error[0] ? transfer->error : transfer->http->curl->easy_strerror(result);
-    const char *trusted = transfer->http->ca_file ? transfer->http->ca_file : "the bundle inside";
+    const char *trusted = transfer->http->ca_file                ? transfer->http->ca_file
+                          : transfer->http->options.ca_length ? "one given authority" : "the bundle inside";
     bool about_trust = result == CURLE_PEER_FAILED_VERIFICATION ||
                        result == CURLE_SSL_CACERT_BADFILE;
     char host[128];

@@ -304,21 +304,84 @@ void sw_rest_wake(struct sw_rest *rest)
     pthread_mutex_unlock(&rest->lock);
 }
 
-struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
-                                       struct sw_error *err)
+/* ---- a connection of its own --------------------------------------------------------------------- */
+
+/* A stream, or the WebSocket on top of one. */
+typedef void *rest_begin(struct sw_http *http, const struct sw_http_request *request, const char *protocol,
+                         struct sw_http_reply *reply);
+
+static void *begin_stream(struct sw_http *http, const struct sw_http_request *request,
+                          const char *protocol, struct sw_http_reply *reply)
 {
-    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
+    return sw_http_upgrade(http, request, protocol, reply);
+}
+
+static void *begin_websocket(struct sw_http *http, const struct sw_http_request *request,
+                             const char *protocols, struct sw_http_reply *reply)
+{
+    return sw_websocket_open(http, request, protocols, reply);
+}
+
+/* A 2xx is a refusal here: the server answered, and nothing else happened. */
+static void judge_upgrade(struct sw_rest *rest, const struct sw_http_reply *reply, struct sw_error *err)
+{
     sw_auto(json) json_t *said = NULL;
+
+    if (rest_judge(rest, reply, false, &said, err) == 0)
+        sw_fail(err, SW_E_REFUSED, "%s answers with status %d instead of a stream", rest->options.name,
+                reply->status);
+}
+
+static void *upgrade_once(struct sw_rest *rest, const struct sw_rest_call *call, rest_begin *begin,
+                          const char *protocol, int *status, struct sw_error *err)
+{
+    sw_auto(sw_http_request) struct sw_http_request request = SW_HTTP_REQUEST_INIT;
+    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
     sw_auto(rest_credential) struct rest_credential credential = { 0 };
-    sw_autofree char *url = sw_format("%s%s", rest->base, path), *text = sw_json_dump(body);
-    struct sw_http_stream *stream;
+    sw_autofree char *body = call->json ? sw_json_dump(call->json) : NULL;
+    void *begun;
 
     if (rest_credential(rest, &credential, err) < 0 || !rest_own(rest, credential.is.certificate, err))
         return NULL;
-    stream = sw_http_upgrade(rest->own.http, url, credential.is.authorization.data, text, &reply);
-    if (!stream)
-        rest_judge(rest, &reply, false, &said, err);
-    return stream;
+    fill_request(rest, call, body, &credential, &request);
+    begun = begin(rest->own.http, &request, protocol, &reply);
+    *status = reply.status;
+    if (reply.status == 401)
+        rest_credential_refused(rest, credential.generation);
+    if (!begun)
+        judge_upgrade(rest, &reply, err);
+    if (call->seen) {
+        sw_rest_seen_done(call->seen);
+        *call->seen = (struct sw_rest_seen){ reply.status, reply.headers };
+        reply.headers = (struct sw_buf)SW_BUF_INIT;
+    }
+    return begun;
+}
+
+static void *upgrade(struct sw_rest *rest, const struct sw_rest_call *call, rest_begin *begin,
+                     const char *protocol, struct sw_error *err)
+{
+    int status = 0;
+    void *begun = upgrade_once(rest, call, begin, protocol, &status, err);
+
+    if (!begun && status == 401 && (rest->options.token || rest->options.authorize)) {
+        if (err)
+            *err = (struct sw_error){ 0 };
+        begun = upgrade_once(rest, call, begin, protocol, &status, err);
+    }
+    return begun;
+}
+
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocol, struct sw_error *err)
+{
+    return upgrade(rest, call, begin_stream, protocol, err);
+}
+
+struct sw_websocket *sw_rest_websocket(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocols, struct sw_error *err)
+{
+    return upgrade(rest, call, begin_websocket, protocols, err);
 }
 
 /* ---- a call, waited for ------------------------------------------------------------------------- */

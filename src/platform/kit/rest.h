@@ -30,7 +30,7 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "net/http.h"
-#include "net/http_stream.h"
+#include "net/websocket.h"
 
 struct sw_rest;
 
@@ -176,9 +176,14 @@ void sw_rest_wake(struct sw_rest *rest);       /* from any thread: sw_rest_work(
 
 /* ---- a connection of its own --------------------------------------------------------------------- */
 
-/* A POST whose connection becomes a stream of bytes in both directions (exec, attach), owned; one try. */
-struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
-                                       struct sw_error *err);
+/* A call whose connection becomes a stream of bytes in both directions (exec, attach), owned. `protocol` is
+ * what it becomes: "tcp". Of the call method, path, query, headers, json and seen count. It is not repeated,
+ * except with a new token. */
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocol, struct sw_error *err);
+/* The same as a WebSocket (net/websocket.h) with one of these `protocols`. */
+struct sw_websocket *sw_rest_websocket(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocols, struct sw_error *err);
 
 /* ---- texts, pure -------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  *     kubernetes_engines.c    pod to Job, JobSet, PyTorchJob, TrainJob, MPIJob, Volcano Job; and back: what the
  *                             status of such an object says (pure)
  *     kubernetes_quantity.c   "500m", "64Gi" (pure)
+ *     kubernetes_match.c      may this node take this pod? (pure)
  *     kubernetes_capacity.c   does it fit? (pure, from the lists of nodes and pods)
  *     kubernetes_submit.c     the objects are sent, in an order that loses nothing
  *     kubernetes_pull.c       the image pull secret
@@ -201,26 +202,56 @@ char *k8s_results_inside(const struct sw_plan *plan);                /* "/result
 /* The table for kit/rest: fields of a Job that an error names, and the keys that decide them. */
 extern const struct sw_rest_field k8s_fields[];
 
-/* ---- capacity (kubernetes_quantity.c, kubernetes_capacity.c), pure ------------------------------- */
+/* ---- capacity (kubernetes_quantity.c, kubernetes_match.c, kubernetes_capacity.c) ------------------ */
 
-/* "500m", "64Gi", "1e3", "2": thousandths; -1: no quantity. */
+/* "500m", "64Gi", "1e3", "2": thousandths, rounded up, at most INT64_MAX; -1: no quantity. Pure. */
 int64_t k8s_quantity(const char *text);
+/* k8s_at(node, "status/allocatable"); NULL: not there. Borrowed. */
+const json_t *k8s_at(const json_t *object, const char *path);
 
-struct k8s_capacity {                /* of the nodes that match selector, affinity and tolerations */
-    int nodes, matching;             /* all nodes; those that may take it */
-    int tainted, unselected, not_ready;      /* why others may not */
-    int64_t allocatable, free;       /* GPUs on the matching ones */
-    int fit, fit_free;               /* pods of this size that fit on empty nodes; that fit now */
-    int64_t most;                    /* GPUs of the largest matching node */
+enum k8s_match { K8S_MATCHES, K8S_NOT_READY, K8S_TAINTED, K8S_UNSELECTED };
+/* May a node take a pod with this spec, whatever else is on it? `gpu`: the device that it asks for. Pure. */
+enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu);
+/* What a pod with this spec asks for, and one of "pods": resource -> thousandths. Owned. */
+json_t *k8s_pod_requests(const json_t *spec);
+/* Adds what a pod holds to the sums of its node: node -> resource -> thousandths. Pure. */
+void k8s_capacity_use(json_t *used, const json_t *pod);
+/* The GPU model that a node's labels name, borrowed; NULL: none. Is it of this type ("h100")? */
+const char *k8s_gpu_model(const json_t *node);
+bool k8s_gpu_is(const char *type, const char *model);
+
+struct k8s_capacity {
+    int nodes, matching;             /* all nodes; those that may take it now */
+    int tainted, unselected, not_ready;      /* why others may not; what is not ready matches otherwise */
+    int64_t allocatable, free;       /* GPUs on the matching ones; free -1: not known */
+    int fit, fit_free;               /* pods that fit on empty nodes; that fit now, -1: not known */
+    int fit_later;                   /* that fit once all is empty and every node is back */
+    int64_t most;                    /* GPUs of the largest node that matches or will */
     char arch[16];                   /* of all matching nodes; "": they differ, or there are none */
-    bool has_gpus;                   /* any node at all has the resource */
+    bool asks_gpus, has_gpus;        /* the pod asks for GPUs; any node at all has the resource */
+    char needs[256];                 /* "8 nvidia.com/gpu + 64 CPUs", of one pod */
+    char lacks[256];                 /* of these no node that matches has enough: "4 nvidia.com/gpu" */
+    char others[128];                /* other devices that the cluster has: "nvidia.com/mig-1g.10gb" */
 };
-void k8s_capacity_count(const struct sw_plan *plan, const json_t *nodes, const json_t *pods, struct k8s_capacity *out);
-/* SW_E_REFUSED with the numbers: it can never fit. What only has to wait passes. */
+/* `pod`: the template as k8s_render_pod() makes it. `used` NULL: not known. Pure. */
+void k8s_capacity_count(const struct sw_plan *plan, const json_t *pod, const json_t *nodes,
+                        const json_t *used, struct k8s_capacity *out);
+/* SW_E_REFUSED with the numbers: it can never fit. What only has to wait passes. Pure. */
 int k8s_capacity_check(const struct sw_plan *plan, const struct k8s_capacity *capacity, struct sw_error *err);
-/* The lists, asked for; *nodes NULL without error: listing nodes is forbidden. Owned arrays. `pods`: those that hold
- * resources, of all namespaces where that is allowed; may be NULL: not wanted. */
-int k8s_capacity_lists(struct sw_connection *conn, json_t **nodes, json_t **pods, struct sw_error *err);
+/* "3 of 12 nodes match, 9 tainted". */
+void k8s_capacity_words(const struct k8s_capacity *capacity, struct sw_buf *out);
+/* The lists, asked for. *nodes NULL without error: listing nodes is forbidden. Of labels only those that the
+ * plan (NULL: none) asks about are kept, and arch and GPU model. *used: NULL where listing all pods is
+ * forbidden; `used` NULL: not wanted. Owned. */
+int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,
+                       struct sw_error *err);
+/* All of it for this plan. 1: listing nodes is forbidden, so nothing is known. *products (may be NULL): the
+ * owned array for site.gpu_products, NULL: none. */
+int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool with_pods, json_t **products,
+                    struct k8s_capacity *out, struct sw_error *err);
+/* Calls `take` for each object of a list, page after page. 1: listing is forbidden. */
+int k8s_list_each(struct sw_connection *conn, const char *path, const char *fields,
+                  int (*take)(void *context, json_t *item), void *context, struct sw_error *err);
 
 /* ---- observation (kubernetes_states.c, kubernetes_waiting.c), pure ------------------------------- */
 

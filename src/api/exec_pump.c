@@ -130,12 +130,12 @@ static int work(struct pump *pump)
     pass_size(pump);
     while ((ended = stream->ops->read(stream, put, NULL)) == 0 && !pump->ended_by) {
         struct pollfd ends[] = {
-            { .fd = stream->fd, .events = POLLIN | (pump->waiting ? POLLOUT : 0) },
+            { .fd = stream->fd, .events = POLLIN | (pump->waiting || stream->unsent ? POLLOUT : 0) },
             { .fd = pump->reads && !pump->waiting ? STDIN_FILENO : -1, .events = POLLIN },
             { .fd = pump->signals, .events = POLLIN },
         };
 
-        if (poll(ends, SW_COUNT(ends), -1) < 0 && errno != EINTR)
+        if (poll(ends, SW_COUNT(ends), stream->wake_ms ? stream->wake_ms : -1) < 0 && errno != EINTR)
             return 0;
         if (ends[1].revents)
             take_input(pump);

@@ -38,7 +38,8 @@ struct sw_payload {
     json_t *credentials;      /* array of names that only the runner may see */
     json_t *settings;         /* object name -> text: settings of its data for the runner alone; or NULL */
     char *cache_dir;          /* shared by jobs: s3://b/k is <cache_dir>/b/k; NULL: none */
-    json_t *code;             /* {"archive": path, "to": folder}: unpacked first; or NULL */
+    json_t *code;             /* {"archive": path, "to": folder, "pieces": how many files PATH.N it is in}:
+                                 unpacked first; or NULL */
     char *ca;                 /* file beside the payload with the certificates to believe (PEM); NULL:
                                  those of the machine, or what the runner carries */
 

@@ -281,3 +281,35 @@ char *sw_registry_auth_header(const struct sw_registry_login *login, const char 
         *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
     return header;
 }
+
+/* The members of a login, behind an opening brace. */
+static void add_login(struct sw_buf *out, const struct sw_registry_login *login, const char *auth)
+{
+    const char *secret = sw_secret_reveal(login->secret);
+
+    sw_buf_add_char(out, '{');
+    if (login->is_token) {
+        add_json(out, "identitytoken", secret);
+        return;
+    }
+    add_json(out, "username", login->user);
+    add_json(out, "password", secret);
+    add_json(out, "auth", auth);
+}
+
+/* As above: written into memory of known size. */
+void sw_registry_docker_config(const struct sw_registry_login *login, const char *registry, struct sw_buf *out)
+{
+    const char *secret = sw_secret_reveal(login->secret), *user = login->user ? login->user : "";
+    sw_auto(sw_text_wipe) char *pair = sw_format("%s:%s", user, secret);
+    sw_auto(sw_text_wipe) char *auth = sw_base64(pair, strlen(pair));
+    struct sw_buf entry = SW_BUF_INIT;
+
+    sw_buf_reserve(&entry, 6 * (strlen(user) + strlen(secret)) + strlen(auth) + 256);
+    add_login(&entry, login, auth);
+    sw_buf_reserve(out, entry.length + strlen(registry) + 256);
+    sw_buf_addf(out, "{\"auths\":{\"%s\":", name_of(registry));
+    sw_buf_add_bytes(out, entry.data, entry.length);
+    sw_buf_add(out, "}}}");
+    sw_buf_wipe(&entry);
+}

@@ -164,6 +164,8 @@ static void judge_absence(struct poll_entry *entry, struct sw_observation *seen,
 
     if ((job->phase == SW_PHASE_SUBMITTING || seen->unattended) && job->canceling) {
         monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled before anything was started");
+    } else if (job->canceling) {                   /* what was asked for, by a client that did not see its end */
+        monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
     } else if (job->phase == SW_PHASE_SUBMITTING && job->attempt > 1) {
         seen->presence = SW_UNSEEN;
         entry->send = true;

@@ -42,7 +42,8 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
     http->options = options ? *options : none;
     http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
     http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
-    http->direct = http->options.unix_socket || http->options.serve || !names_proxy();
+    http->direct = http->options.unix_socket || http->options.serve ||
+                   (!http->options.proxy && !names_proxy());
     http->ca_file = http->options.ca_length ? NULL : trust_file(http->options.ca_file);
     http->epoll_fd = http->wake_fd = -1;
     http->multi = curl->multi_init();
@@ -85,6 +86,7 @@ static void transfer_end(struct http_transfer *transfer)
     for (struct curl_slist *line = transfer->headers; line; line = line->next)
         explicit_bzero(line->data, strlen(line->data));
     http->curl->slist_free_all(transfer->headers);
+    http->curl->slist_free_all(transfer->connect_to);
     keep_handle(http, transfer->easy);
     sw_http_request_done(&transfer->request);
     sw_http_reply_done(&transfer->reply);

@@ -33,7 +33,12 @@ struct sw_http_options {
     const char *unix_socket;     /* every request goes to this socket, whatever its URL's host */
     const char *client_cert;     /* PEM files that tell an https server who we are */
     const char *client_key;
+    const char *client_cert_pem; /* or the same as texts, which then are on no disk */
+    const char *client_key_pem;
     bool trust_any;              /* the user asked not to check the server's certificate */
+    const char *tls_name;        /* whom an https server's certificate must name; NULL: the URL's host */
+    const char *proxy;           /* "http://...", "socks5h://...": every request goes through it; NULL: what
+                                    the environment says. A password in it is in no message */
     /* Each connection is a stream of ours: this gets its far end, to close in any case, and has
      * a server that speaks HTTP on it. Called from sw_http_work(). */
     void (*serve)(void *context, int fd);

@@ -17,6 +17,7 @@ struct http_transfer {
     struct http_transfer *next, **link;       /* in http->transfers */
     CURL *easy;
     struct curl_slist *headers;
+    struct curl_slist *connect_to;     /* where a server is whose certificate has another name */
     struct sw_http_request request;
     struct sw_http_reply reply;
     int64_t sent;                      /* bytes of the body handed to libcurl */
@@ -68,6 +69,7 @@ char *trust_file(const char *wanted);
 
 /* trust_curl.c or trust_mbedtls.c: whom this request believes; and the pool is closed. */
 void trust_apply(struct http_transfer *transfer);
+void trust_present(struct http_transfer *transfer);    /* client_cert_pem, client_key_pem */
 void trust_release(struct sw_http *http);
 
 /* http_tls.c: what a TLS library's complaint about a certificate means, and what to do (NULL: we
@@ -75,5 +77,7 @@ void trust_release(struct sw_http *http);
 const char *http_tls_refusal(const char *said, const char **hint);
 const char *http_tls_no_bundle_hint(void);
 bool http_tls_required(const struct sw_http_request *request);
+/* "https://10.0.0.1:6443/x" and a name: the owned "https://NAME:6443/x", and where libcurl shall connect for it. */
+char *http_tls_named(const char *url, const char *name, char **connect_to, char **host);
 
 #endif

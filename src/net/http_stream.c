@@ -3,8 +3,8 @@
  * http_stream.c - see http_stream.h.
  *
  * libcurl makes the connection (CURLOPT_CONNECT_ONLY) and carries the bytes, TLS included; it knows no
- * upgrade but WebSocket's, so the one request and the head of its answer are written and read here. That
- * is all the HTTP we speak ourselves (docs/decisions/0030).
+ * upgrade but WebSocket's, and that not everywhere, so the one request and its answer are written and read
+ * here. That is all the HTTP we speak ourselves (docs/decisions/0030, 0060).
  */
 #include "net/http_stream.h"
 
@@ -17,7 +17,8 @@
 #include "base/text.h"
 #include "net/http_internal.h"
 
-enum { HEAD_MOST = 16 * 1024, ANSWER_MS = 60000, PIECE = 4096 };
+enum { HEAD_MOST = 16 * 1024, ANSWER_MS = 60000, PIECE = 4096,
+       REFUSAL_MOST = 64 * 1024, REFUSAL_MS = 5000 };
 
 struct sw_http_stream {
     struct http_transfer transfer;            /* only its way and its handle */
@@ -37,6 +38,7 @@ void sw_http_stream_close(struct sw_http_stream *stream)
     if (stream->transfer.easy)
         curl->easy_cleanup(stream->transfer.easy);
     curl->slist_free_all(stream->transfer.headers);
+    curl->slist_free_all(stream->transfer.connect_to);
     sw_http_request_done(&stream->transfer.request);
     sw_http_reply_done(&stream->transfer.reply);
     sw_buf_done(&stream->early);
@@ -45,7 +47,8 @@ void sw_http_stream_close(struct sw_http_stream *stream)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-static int connect_to(struct sw_http_stream *stream, struct sw_http *http, const char *url)
+static int connect_to(struct sw_http_stream *stream, struct sw_http *http,
+                      const struct sw_http_request *request)
 {
     struct http_transfer *transfer = &stream->transfer;
     const struct curl_functions *curl = http->curl;
@@ -54,10 +57,14 @@ static int connect_to(struct sw_http_stream *stream, struct sw_http *http, const
     transfer->http = http;
     transfer->request = (struct sw_http_request)SW_HTTP_REQUEST_INIT;
     strcpy(transfer->request.method, "GET");
-    transfer->request.url = sw_strdup(url);
+    transfer->request.url = sw_strdup(request->url);
     transfer->easy = curl->easy_init();
     transfer_prepare(transfer);
+    if (http_tls_required(request))
+        curl->easy_setopt(transfer->easy, CURLOPT_PROTOCOLS_STR, "https");
     curl->easy_setopt(transfer->easy, CURLOPT_CONNECT_ONLY, 1L);
+    curl->easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl->easy_setopt(transfer->easy, CURLOPT_HTTPPROXYTUNNEL, 1L);      /* if there is a proxy */
     result = curl->easy_perform(transfer->easy);
     if (result != CURLE_OK) {
         transfer_judge(transfer, result);
@@ -65,7 +72,7 @@ static int connect_to(struct sw_http_stream *stream, struct sw_http *http, const
     }
     if (http->options.serve)
         http_socketpair_new(http);
-    stream->tls = sw_text_starts(url, "https://");
+    stream->tls = sw_text_starts(request->url, "https://");
     return curl->easy_getinfo(transfer->easy, CURLINFO_ACTIVESOCKET, &stream->fd) == CURLE_OK &&
                    stream->fd != CURL_SOCKET_BAD ? 0 : -1;
 }
@@ -96,23 +103,28 @@ static int send_all(struct sw_http_stream *stream, const char *bytes, size_t len
 
 /* ---- the one request ------------------------------------------------------------------------- */
 
-static char *request_text(const char *url, const char *authorization, const char *json)
+/* To be wiped: it may hold a credential. */
+static void request_text(struct sw_buf *out, const struct sw_http_request *request, const char *protocol)
 {
-    const char *host = strstr(url, "://") + strlen("://"), *path = strchr(host, '/');
+    const char *host = strstr(request->url, "://") + strlen("://");
+    size_t length = strcspn(host, "/?#");
 
-    return sw_format("POST %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: slipway/" SW_VERSION "\r\n"
-                     "Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: application/json\r\n"
-                     "%s%s%sContent-Length: %zu\r\n\r\n%s", path, (int)(path - host), host,
-                     authorization ? "Authorization: " : "", authorization ? authorization : "",
-                     authorization ? "\r\n" : "", strlen(json), json);
+    sw_buf_addf(out, "%s %s%s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: slipway/" SW_VERSION "\r\n"
+                     "Connection: Upgrade\r\nUpgrade: %s\r\n", request->method,
+                host[length] == '/' ? "" : "/", host + length, (int)length, host, protocol);
+    for (size_t i = 0; i < request->header_count; i++)
+        sw_buf_addf(out, "%s\r\n", request->headers[i]);
+    if (request->body_length > 0)
+        sw_buf_addf(out, "Content-Length: %lld\r\n", (long long)request->body_length);
+    sw_buf_add(out, "\r\n");
+    if (request->body_length > 0)
+        sw_buf_add_bytes(out, request->body, (size_t)request->body_length);
 }
 
-/* Up to the empty line that ends it; what came behind it stays in `early`. NULL: no such head. */
-static const char *read_head(struct sw_http_stream *stream, int64_t until_ms)
+/* More of the answer into `early`. false: no more comes until then. */
+static bool read_more(struct sw_http_stream *stream, int64_t until_ms)
 {
-    const char *end = NULL;
-
-    while (!end && stream->early.length < HEAD_MOST) {
+    for (;;) {
         char bytes[PIECE];
         size_t n = 0;
         CURLcode result = stream->transfer.http->curl->easy_recv(stream->transfer.easy, bytes,
@@ -121,10 +133,19 @@ static const char *read_head(struct sw_http_stream *stream, int64_t until_ms)
         if (result == CURLE_AGAIN && wait_for(stream, POLLIN, until_ms))
             continue;
         if (result != CURLE_OK || n == 0)
-            return NULL;
+            return false;
         sw_buf_add_bytes(&stream->early, bytes, n);
-        end = strstr(sw_buf_text(&stream->early), "\r\n\r\n");
+        return true;
     }
+}
+
+/* Up to the empty line that ends it; what came behind it stays in `early`. NULL: no such head. */
+static const char *read_head(struct sw_http_stream *stream, int64_t until_ms)
+{
+    const char *end = NULL;
+
+    while (!end && stream->early.length < HEAD_MOST && read_more(stream, until_ms))
+        end = strstr(sw_buf_text(&stream->early), "\r\n\r\n");
     return end;
 }
 
@@ -141,9 +162,57 @@ static void take_reply(struct sw_http_stream *stream, const char *end, struct sw
     stream->early_used = (size_t)(end + 4 - head);
 }
 
-static bool is_agreed(int status)
+static bool is_agreed(int status, const char *protocol)
 {
-    return status == 101 || status == 200;
+    return status == 101 || (status == 200 && strcmp(protocol, "tcp") == 0);
+}
+
+/* ---- a refusal's words ------------------------------------------------------------------------ */
+
+/* Lengths and data by turns; what is no such text ends it. True: the last piece is there. */
+static bool join_chunks(const char *text, size_t length, struct sw_buf *body)
+{
+    const char *end = text + length;
+
+    sw_buf_clear(body);
+    while (text < end) {
+        const char *line = memmem(text, (size_t)(end - text), "\r\n", 2);
+        size_t size = line ? strtoul(text, NULL, 16) : 0, left = line ? (size_t)(end - line) - 2 : 0;
+
+        if (!line)
+            return false;
+        if (size == 0)
+            return true;
+        sw_buf_add_bytes(body, line + 2, size < left ? size : left);
+        if (left < size + 2)
+            return false;
+        text = line + 2 + size + 2;
+    }
+    return false;
+}
+
+/* As much of the body as comes soon: the server keeps the connection, so its end need not show. */
+static void read_refusal(struct sw_http_stream *stream, struct sw_http_reply *reply)
+{
+    int64_t until_ms = sw_monotonic_ms() + REFUSAL_MS;
+    sw_autofree char *length = sw_http_header(reply, "Content-Length");
+    sw_autofree char *coding = sw_http_header(reply, "Transfer-Encoding");
+    bool chunked = coding && strcasestr(coding, "chunked");
+    size_t wanted = !chunked && length ? strtoul(length, NULL, 10) : REFUSAL_MOST;
+    bool all;
+
+    do {
+        const char *begin = sw_buf_text(&stream->early) + stream->early_used;
+        size_t have = stream->early.length - stream->early_used;
+
+        all = have >= wanted || have >= REFUSAL_MOST;
+        if (chunked) {
+            all |= join_chunks(begin, have, &reply->body);
+        } else {
+            sw_buf_clear(&reply->body);
+            sw_buf_add_bytes(&reply->body, begin, have < wanted ? have : wanted);
+        }
+    } while (!all && read_more(stream, until_ms));
 }
 
 static int cut(struct sw_http_reply *reply)
@@ -154,39 +223,39 @@ static int cut(struct sw_http_reply *reply)
     return -1;
 }
 
-static int agree(struct sw_http_stream *stream, const char *url, const char *authorization,
-                 const char *json, struct sw_http_reply *reply)
+static int agree(struct sw_http_stream *stream, const struct sw_http_request *request, const char *protocol,
+                 struct sw_http_reply *reply)
 {
-    sw_autofree char *text = request_text(url, authorization, json);
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
     int64_t until_ms = sw_monotonic_ms() + ANSWER_MS;
-    const char *end = send_all(stream, text, strlen(text), until_ms) == 0
-                          ? read_head(stream, until_ms) : NULL;
+    const char *end;
 
-    explicit_bzero(text, strlen(text));
+    request_text(&text, request, protocol);
+    end = send_all(stream, text.data, text.length, until_ms) == 0 ? read_head(stream, until_ms) : NULL;
+    explicit_bzero(text.data, text.length);
     if (!end)
         return cut(reply);
     take_reply(stream, end, reply);
-    if (is_agreed(reply->status))
+    if (is_agreed(reply->status, protocol))
         return 0;
     if (!reply->status)
         return cut(reply);
-    sw_buf_add_bytes(&reply->body, stream->early.data + stream->early_used,
-                     stream->early.length - stream->early_used);
+    read_refusal(stream, reply);
     return -1;
 }
 
-struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, const char *authorization,
-                                       const char *json, struct sw_http_reply *reply)
+struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const struct sw_http_request *request,
+                                       const char *protocol, struct sw_http_reply *reply)
 {
     sw_auto(sw_http_stream) struct sw_http_stream *stream = sw_new(struct sw_http_stream);
 
     *reply = (struct sw_http_reply){ .length = -1 };
-    if (connect_to(stream, http, url) < 0) {
+    if (connect_to(stream, http, request) < 0) {
         *reply = stream->transfer.reply;
         stream->transfer.reply = (struct sw_http_reply){ 0 };
         return NULL;
     }
-    return agree(stream, url, authorization, json, reply) == 0 ? sw_take(stream) : NULL;
+    return agree(stream, request, protocol, reply) == 0 ? sw_take(stream) : NULL;
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_stream.h - a connection that begins as HTTP and becomes a stream of bytes in both directions
- * (`Upgrade: tcp`), over any connection the pool has: socket, TLS, ssh.
+ * (`Upgrade: tcp`, `Upgrade: websocket`), over any connection the pool has: socket, TLS, ssh, proxy.
  */
 #ifndef SW_NET_HTTP_STREAM_H
 #define SW_NET_HTTP_STREAM_H
@@ -12,11 +12,12 @@ struct sw_http_stream;
 
 #define SW_HTTP_LATER (-2)           /* not now: poll its descriptor */
 
-/* POST `json` to `url` on a connection of its own, and wait for the server to agree. `authorization`: value
- * of that header, wiped after use; NULL: none. NULL: it did not agree; `reply` (the caller's to release in
- * any case) says why, as sw_http_ask's does. */
-struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, const char *authorization,
-                                       const char *json, struct sw_http_reply *reply);
+/* Send `request` (method, URL, headers, a body from memory) with `Upgrade: PROTOCOL` on a connection of its
+ * own, and wait for the server to agree: with 101, for "tcp" also with 200. The request stays the caller's.
+ * NULL: it did not agree; `reply` (the caller's to release in any case) says why, as sw_http_ask's does. Its
+ * headers are filled in either way. */
+struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const struct sw_http_request *request,
+                                       const char *protocol, struct sw_http_reply *reply);
 void sw_http_stream_close(struct sw_http_stream *stream);
 SW_DEFINE_AUTO(sw_http_stream, struct sw_http_stream *, sw_http_stream_close)
 

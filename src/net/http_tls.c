@@ -98,3 +98,21 @@ bool http_tls_required(const struct sw_http_request *request)
             return true;
     return false;
 }
+
+/* ---- a certificate for another name ------------------------------------------------------------------ */
+
+char *http_tls_named(const char *url, const char *name, char **connect_to, char **host)
+{
+    const char *begin = url + strlen("https://");
+    size_t length = strcspn(begin, "/?#");
+    const char *after = begin + length;
+    const char *bracket = memchr(begin, ']', length), *from = bracket ? bracket : begin;
+    const char *colon = memchr(from, ':', (size_t)(after - from));
+    int port = colon ? (int)(after - colon) : 0;                    /* with its colon */
+    bool six = strchr(name, ':') != NULL;
+
+    *connect_to = sw_format("::%.*s%s", (int)length, begin, colon ? "" : ":");
+    *host = sw_format("Host: %.*s", (int)length, begin);
+    return sw_format("https://%s%s%s%.*s%s", six ? "[" : "", name, six ? "]" : "", port, colon ? colon : "",
+                     after);
+}

@@ -182,10 +182,33 @@ static void set_way(struct http_transfer *transfer)
         curl->easy_setopt(easy, CURLOPT_SSLCERT, options->client_cert);
     if (options->client_key)
         curl->easy_setopt(easy, CURLOPT_SSLKEY, options->client_key);
+    if (options->client_cert_pem)
+        trust_present(transfer);
+    if (options->proxy) {
+        curl->easy_setopt(easy, CURLOPT_PROXY, options->proxy);
+        curl->easy_setopt(easy, CURLOPT_NOPROXY, "");
+    }
     if (options->trust_any) {
         curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
+}
+
+/* libcurl checks a certificate against the URL's host: that becomes the name, and the connection goes where the
+ * URL leads. The server still hears the host that the URL has. */
+static void set_tls_name(struct http_transfer *transfer)
+{
+    const struct curl_functions *curl = transfer->http->curl;
+    sw_autofree char *connect_to = NULL, *host = NULL, *url = NULL;
+
+    if (!transfer->http->options.tls_name || !sw_text_starts(transfer->request.url, "https://"))
+        return;
+    url = http_tls_named(transfer->request.url, transfer->http->options.tls_name, &connect_to, &host);
+    transfer->connect_to = curl->slist_append(NULL, connect_to);
+    curl->easy_setopt(transfer->easy, CURLOPT_URL, url);
+    curl->easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to);
+    if (!is_given(&transfer->request, "Host:"))
+        transfer->headers = curl->slist_append(transfer->headers, host);
 }
 
 static void set_headers(struct http_transfer *transfer)
@@ -232,6 +255,7 @@ void transfer_prepare(struct http_transfer *transfer)
     set_method(transfer);
     trust_apply(transfer);
     set_way(transfer);
+    set_tls_name(transfer);
     set_headers(transfer);
 }
 
@@ -257,6 +281,7 @@ static const struct {
     { CURLE_OPERATION_TIMEDOUT,      SW_E_TIMEOUT,     true },
     { CURLE_PEER_FAILED_VERIFICATION, SW_E_REFUSED,    false },
     { CURLE_SSL_CACERT_BADFILE,      SW_E_IO,          false },
+    { CURLE_SSL_CERTPROBLEM,         SW_E_CREDENTIAL,  false },
     { CURLE_URL_MALFORMAT,           SW_E_USAGE,       false },
     { CURLE_UNSUPPORTED_PROTOCOL,    SW_E_UNSUPPORTED, false },
 };
@@ -307,7 +332,8 @@ static void say_why(struct http_transfer *transfer, CURLcode result)
     struct sw_http_reply *reply = &transfer->reply;
     const char *own = own_words(transfer, result, &reply->hint);
     const char *said = transfer->error[0] ? transfer->error : transfer->http->curl->easy_strerror(result);
-    const char *trusted = transfer->http->ca_file ? transfer->http->ca_file : "the bundle inside";
+    const char *trusted = transfer->http->ca_file                ? transfer->http->ca_file
+                          : transfer->http->options.ca_length ? "one given authority" : "the bundle inside";
     bool about_trust = result == CURLE_PEER_FAILED_VERIFICATION ||
                        result == CURLE_SSL_CACERT_BADFILE;
     char host[128];

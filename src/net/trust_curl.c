@@ -3,6 +3,8 @@
  * trust_curl.c - the trusted authorities, given to a libcurl that uses OpenSSL or GnuTLS.
  * The static programs have trust_mbedtls.c instead.
  */
+#include <string.h>
+
 #include "base/text.h"
 #include "net/http_internal.h"
 #include "net/trust.h"
@@ -26,6 +28,22 @@ void trust_apply(struct http_transfer *transfer)
     else
         return;                          /* libcurl may know a place that we do not */
     http->curl->easy_setopt(transfer->easy, CURLOPT_CAPATH, NULL);    /* those and no others */
+}
+
+void trust_present(struct http_transfer *transfer)
+{
+    const struct sw_http *http = transfer->http;
+    struct curl_blob certificate = {
+        .data = (void *)http->options.client_cert_pem, .len = strlen(http->options.client_cert_pem),
+        .flags = CURL_BLOB_NOCOPY,
+    };
+    struct curl_blob key = {
+        .data = (void *)http->options.client_key_pem, .len = strlen(http->options.client_key_pem),
+        .flags = CURL_BLOB_NOCOPY,
+    };
+
+    http->curl->easy_setopt(transfer->easy, CURLOPT_SSLCERT_BLOB, &certificate);
+    http->curl->easy_setopt(transfer->easy, CURLOPT_SSLKEY_BLOB, &key);
 }
 
 void trust_release(struct sw_http *http)

@@ -113,11 +113,21 @@ static const mbedtls_ecp_group_id curves[] = {
 
 /* ---- each connection ------------------------------------------------------------------------------ */
 
+/* The URL as libcurl sees it where the certificate has another name; NULL: as it is. */
+static char *named_url(const struct http_transfer *transfer)
+{
+    sw_autofree char *connect_to = NULL, *host = NULL;
+    const char *name = transfer->http->options.tls_name;
+
+    return name ? http_tls_named(transfer->request.url, name, &connect_to, &host) : NULL;
+}
+
 static CURLcode configure(CURL *easy, void *config, void *context)
 {
     struct http_transfer *transfer = context;
     struct trust *trust = trust_of(transfer->http);
-    const struct tls_address *address = address_in(trust, transfer->request.url);
+    sw_autofree char *named = named_url(transfer);
+    const struct tls_address *address = address_in(trust, named ? named : transfer->request.url);
 
     (void)easy;
     if (!trust->read)
@@ -140,6 +150,23 @@ void trust_apply(struct http_transfer *transfer)
     curl->easy_setopt(transfer->easy, CURLOPT_CAINFO, NULL);
     curl->easy_setopt(transfer->easy, CURLOPT_SSL_CTX_FUNCTION, configure);
     curl->easy_setopt(transfer->easy, CURLOPT_SSL_CTX_DATA, transfer);
+}
+
+/* mbedTLS takes a text for PEM only with the NUL at its end. libcurl adds that to a certificate and not to a key. */
+void trust_present(struct http_transfer *transfer)
+{
+    const struct sw_http *http = transfer->http;
+    struct curl_blob certificate = {
+        .data = (void *)http->options.client_cert_pem, .len = strlen(http->options.client_cert_pem),
+        .flags = CURL_BLOB_NOCOPY,
+    };
+    struct curl_blob key = {
+        .data = (void *)http->options.client_key_pem, .len = strlen(http->options.client_key_pem) + 1,
+        .flags = CURL_BLOB_NOCOPY,
+    };
+
+    http->curl->easy_setopt(transfer->easy, CURLOPT_SSLCERT_BLOB, &certificate);
+    http->curl->easy_setopt(transfer->easy, CURLOPT_SSLKEY_BLOB, &key);
 }
 
 void trust_release(struct sw_http *http)

@@ -175,7 +175,7 @@ static int go(const struct runner_call *call, struct runner_result *result, json
     runner->payload_folder = runner_folder_of(call->payload);
     runner->report_in_log = !call->report_only;
     runner->report_file = call->mode->go == runner_all_phases ? call->report : NULL;
-    if (runner->report_file && !payload->peers && runner_rank_count() > 1)
+    if (runner_sees_ranks(runner) && !payload->peers && runner_rank_count() > 1)
         payload->peers = runner_folder_of(runner->report_file);
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
@@ -192,6 +192,15 @@ static int go(const struct runner_call *call, struct runner_result *result, json
         *report = runner_report(runner, call->mode->go == runner_all_phases ? "over" : call->mode->name,
                                 result, err);
     return outcome;
+}
+
+/* Where the platform alone knows the rank, SLIPWAY_RANK_FROM names its variable for it. */
+static void take_rank(void)
+{
+    const char *from = getenv("SLIPWAY_RANK_FROM"), *rank = from ? getenv(from) : NULL;
+
+    if (rank)
+        setenv("NODE_RANK", rank, 1);
 }
 
 int runner_main(int argc, char **argv)
@@ -212,6 +221,7 @@ int runner_main(int argc, char **argv)
     if (read_call(argc, argv, &call) < 0)
         return usage();
     sw_secrets_guard();
+    take_rank();
     signal(SIGXFSZ, SIG_IGN);            /* a file that grew too large is an error, not our end */
     if (call.mode->go == runner_all_phases)
         runner_block_signals();          /* as the first process we would miss them */

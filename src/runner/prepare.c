@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
@@ -21,7 +22,7 @@
 #include "runner/archive.h"
 #include "runner/lease.h"
 
-enum { PREPARED_MAX = 16 * 1024 * 1024, FRESH_MS = 600000 };
+enum { PREPARED_MAX = 16 * 1024 * 1024, PIECE_MAX = 2 * 1024 * 1024, FRESH_MS = 600000 };
 
 /* ---- what prepare found out ---------------------------------------------------------------- */
 
@@ -82,16 +83,44 @@ static void take_prepared(struct runner *runner, const json_t *json)
 
 /* ---- the steps ----------------------------------------------------------------------------- */
 
+/* A platform whose files are limited in size brings the archive in pieces: PATH.0, PATH.1, ... become `whole`. */
+static int join_pieces(const char *path, int64_t pieces, const char *whole, struct sw_error *err)
+{
+    sw_autofd int out = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    for (int64_t i = 0; i < pieces && out >= 0; i++) {
+        sw_autofree char *name = sw_format("%s.%lld", path, (long long)i);
+        size_t length = 0;
+        sw_autofree char *bytes = sw_file_read(name, PIECE_MAX, &length, err);
+
+        if (!bytes)
+            return -1;
+        if (sw_write_all(out, bytes, length) < 0)
+            return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", whole);
+    }
+    return out < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write '%s'", whole) : 0;
+}
+
 static int unpack_code(const struct runner *runner, struct sw_error *err)
 {
     const char *archive = sw_json_str(runner->payload->code, "archive");
-    sw_autofree char *folder = NULL, *path = NULL;
+    int64_t pieces = sw_json_int(runner->payload->code, "pieces", 0);
+    sw_autofree char *folder = NULL, *path = NULL, *whole = NULL;
+    int result;
 
     if (!archive)
         return 0;
     folder = runner_code_folder(runner);
     path = sw_path_join(runner->payload_folder ? runner->payload_folder : ".", archive);
-    return archive_unpack_into(path, folder, err) < 0 ? sw_wrap(err, "cannot unpack the code") : 0;
+    if (pieces > 0) {
+        whole = sw_path_join(runner->scratch.work_dir, archive);
+        if (sw_mkdirs(runner->scratch.work_dir, 0755, err) < 0 || join_pieces(path, pieces, whole, err) < 0)
+            return sw_wrap(err, "cannot put the code together");
+    }
+    result = archive_unpack_into(whole ? whole : path, folder, err);
+    if (whole)
+        unlink(whole);
+    return result < 0 ? sw_wrap(err, "cannot unpack the code") : 0;
 }
 
 static char *fetch_input(struct runner *runner, const json_t *entry, bool elsewhere,

@@ -60,14 +60,26 @@ int runner_rank_count(void)
     return count ? atoi(count) : 1;
 }
 
-/* Every rank's report lies beside ours, and its name ends with the rank. Owned; NULL: not known. */
-static char *report_of(const struct runner *runner, int rank)
+/* Where the name of our report ends with our rank, those of the others lie beside it; NULL: they do not. */
+static const char *number_of(const struct runner *runner)
 {
     const char *own = runner->report_file, *number = own ? strrchr(own, '-') : NULL;
 
-    if (!number || atoi(number + 1) != runner->scratch.rank)
-        return NULL;
-    return sw_format("%.*s-%d.json", (int)(number - own), own, rank);
+    return number && number[1] >= '0' && number[1] <= '9' && atoi(number + 1) == runner->scratch.rank
+               ? number : NULL;
+}
+
+bool runner_sees_ranks(const struct runner *runner)
+{
+    return number_of(runner) != NULL;
+}
+
+/* Owned; NULL: not known. */
+static char *report_of(const struct runner *runner, int rank)
+{
+    const char *own = runner->report_file, *number = number_of(runner);
+
+    return number ? sw_format("%.*s-%d.json", (int)(number - own), own, rank) : NULL;
 }
 
 static bool is_so_far(const char *report, bool over)
@@ -111,7 +123,7 @@ static bool await(const struct runner *runner, int rank, bool over, int64_t dead
 
 bool runner_brings_shared(const struct runner *runner, int64_t deadline_ms)
 {
-    if (!runner->report_file)                    /* our caller waited for all of them */
+    if (!runner_sees_ranks(runner))              /* our caller waited for all of them, or the platform does */
         return runner->scratch.rank == 0;
     for (int rank = 0; rank < runner->scratch.rank; rank++)
         if (await(runner, rank, true, deadline_ms))

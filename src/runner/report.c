@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -68,17 +69,32 @@ static void say_beat(const struct runner *runner, const char *phase, const json_
     runner_log("report %s", line);
 }
 
+/* A container's termination message is a mount: it takes no other file in its place, and 4096 bytes. */
+static void write_in_place(const char *path, const json_t *report)
+{
+    sw_autofree char *text = sw_json_dump(report);
+    FILE *out = fopen(path, "we");
+
+    if (!out)
+        return;
+    fputs(text, out);
+    fclose(out);
+}
+
 /* Not synced to disk: a crash of the machine may lose it, and our exit code says the most important half. */
 void runner_leave_report(const char *path, const json_t *report)
 {
     sw_autofree char *text = sw_json_dump_pretty(report), *beside = sw_format("%s.new", path);
     FILE *out = fopen(beside, "we");
+    bool written = out && fputs(text, out) >= 0;
 
-    if (!out)
+    if (out && fclose(out) != 0)
+        written = false;
+    if (written && rename(beside, path) == 0)
         return;
-    fputs(text, out);
-    if (fclose(out) == 0)
-        rename(beside, path);
+    if (out)
+        unlink(beside);
+    write_in_place(path, report);
 }
 
 void runner_beat(const struct runner *runner, const char *phase)

@@ -148,6 +148,8 @@ void runner_redact_end(struct runner_redaction *redaction);      /* the command 
 void runner_note_failure(const struct runner *runner);           /* this rank failed */
 int runner_failed_rank(const struct runner *runner);             /* another rank; -1: none failed */
 int runner_rank_count(void);
+/* Do the reports of the other ranks lie beside ours? */
+bool runner_sees_ranks(const struct runner *runner);
 /* Waits until the command of every other rank is over or the rank is dead. Does this rank bring the outputs
  * that all of them share? */
 bool runner_brings_shared(const struct runner *runner, int64_t deadline_ms);

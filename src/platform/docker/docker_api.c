@@ -276,7 +276,8 @@ struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, c
     if (settle_version(api, err) < 0)
         return NULL;
     versioned = sw_format("/v%s%s", api->version, path);
-    return sw_rest_upgrade(api->rest, versioned, body, err);
+    return sw_rest_upgrade(api->rest, &(struct sw_rest_call){ .method = "POST", .path = versioned,
+                                                              .json = body }, "tcp", err);
 }
 
 /* ---- paths -------------------------------------------------------------------------------------- */

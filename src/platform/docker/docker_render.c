@@ -18,6 +18,7 @@
 #include "core/job_env.h"
 #include "core/stop.h"
 #include "plan/entrypoint.h"
+#include "platform/kit/sending.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -300,7 +301,7 @@ static json_t *runner_words(const struct sw_plan *plan, const struct docker_site
     json_t *words = json_pack("[sso]", "all", "--report",
                               json_sprintf(DOCKER_ENDS "/" DOCKER_END_NAME, site->attempt, rank));
 
-    if (json_array_size(plan->secrets) + json_array_size(plan->credentials) > 0) {
+    if (sw_sends_secrets(plan)) {
         json_array_append_new(words, json_string("--take-secrets"));
         json_array_append_new(words, json_string(DOCKER_SECRETS));
     }

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "platform/kit/sending.h"
 
 enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 
@@ -344,23 +345,12 @@ int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void owner_name(char out[128])
-{
-    char machine[64] = "";
-    const char *user = getenv("USER");
-    char number[32];
-
-    gethostname(machine, sizeof machine - 1);
-    snprintf(number, sizeof number, "uid-%ld", (long)geteuid());
-    snprintf(out, 128, "%.60s@%.60s", sw_text_empty(user) ? number : user, machine);
-}
-
 static int sending_begin(struct docker_sending *s, struct sw_error *err)
 {
     s->site.local = docker_is_local(s->conn);
     s->site.owner = s->owner;
     s->site.image = &s->base;
-    owner_name(s->owner);
+    sw_owner_name(s->owner);
     if (settle_image(s, err) < 0 || settle_results(s, err) < 0 || settle_ends(s, err) < 0 ||
         make_output_folders(s, err) < 0 || docker_clone_repositories(s, err) < 0)
         return -1;

@@ -21,7 +21,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -29,10 +28,9 @@
 #include "base/text.h"
 #include "core/runner_image.h"
 #include "plan/bundle.h"
+#include "platform/kit/sending.h"
 
 enum {
-    CODE_MAX = 512 * 1024 * 1024,
-    SECRETS_MAX = 1024 * 1024,
     VARIABLE_MAX = 96 * 1024,        /* Linux takes 128 KiB for one */
 };
 
@@ -54,51 +52,25 @@ static void add_file(struct docker_sending *s, const char *name, unsigned mode,
 
 static int add_code(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
 {
-    const struct sw_plan *plan = s->plan;
-    sw_autofree char *folder = docker_job_folder(s->conn, plan->job_id);
-    sw_autofree char *kept = sw_path_join(folder, "code.tar.gz"), *bytes = NULL;
+    sw_autofree char *folder = docker_job_folder(s->conn, s->plan->job_id);
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
 
-    if (!plan->code)
-        return 0;
-    /* A later attempt runs the same code, whatever was edited since. */
-    if (s->site.attempt > 1 && sw_file_exists(kept)) {
-        bytes = sw_file_read(kept, CODE_MAX, &bundle.length, err);
-        if (!bytes)
-            return -1;
-        bundle.bytes = sw_take(bytes);
-    } else if (sw_bundle_code(plan->code, plan->base_dir, &bundle, NULL, err) < 0 ||
-               sw_mkdirs(folder, 0700, err) < 0 ||
-               sw_file_write(kept, bundle.bytes, bundle.length, 0600, err) < 0) {
+    if (sw_code_kept(s->plan, s->site.attempt, folder, &bundle, err) < 0)
         return -1;
-    }
-    add_file(s, "code.tar.gz", 0644, owner, bundle.bytes, bundle.length);
+    if (bundle.bytes)
+        add_file(s, "code.tar.gz", 0644, owner, bundle.bytes, bundle.length);
     return 0;
 }
 
-/* Their only way out is through a descriptor: into memory that no disk ever sees. */
 static int add_secrets(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
 {
-    sw_autofd int fd = memfd_create("secrets", MFD_CLOEXEC);
-    off_t length;
-    char *bytes;
+    struct sw_buf bytes = SW_BUF_INIT;
+    int result = sw_sends_secrets(s->plan) ? sw_secrets_bytes(s->secrets, &bytes, err) : 0;
 
-    if (json_array_size(s->plan->secrets) + json_array_size(s->plan->credentials) == 0)
-        return 0;
-    if (fd < 0 || sw_secrets_send(s->secrets, fd) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot pass the secrets on");
-    length = lseek(fd, 0, SEEK_END);
-    if (length < 0 || length > SECRETS_MAX)
-        return sw_fail(err, SW_E_SPEC, "the secrets are larger than %d bytes", SECRETS_MAX);
-    bytes = sw_alloc((size_t)length + 1);
-    if (pread(fd, bytes, (size_t)length, 0) != length) {
-        free(bytes);
-        return sw_fail_errno(err, SW_E_IO, "cannot pass the secrets on");
-    }
-    add_file(s, "secrets", 0600, owner, bytes, (size_t)length);
-    explicit_bzero(bytes, (size_t)length);
-    free(bytes);
-    return 0;
+    if (bytes.length)
+        add_file(s, "secrets", 0600, owner, bytes.data, bytes.length);
+    sw_buf_wipe(&bytes);
+    return result;
 }
 
 static bool has_results_volume(const struct docker_sending *s)
@@ -189,7 +161,7 @@ static bool is_root(const struct docker_sending *s)
 static bool fits_variables(const struct docker_sending *s)
 {
     return is_root(s) && !s->plan->code && !s->ca.length &&
-           json_array_size(s->plan->secrets) + json_array_size(s->plan->credentials) == 0 &&
+           !sw_sends_secrets(s->plan) &&
            strlen(s->payload) < VARIABLE_MAX && strlen(s->plan_text) < VARIABLE_MAX;
 }
 
@@ -300,28 +272,15 @@ static int ensure_runner(struct docker_sending *s, struct sw_error *err)
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-static char *json_of(const struct sw_payload *payload)
-{
-    sw_auto(json) json_t *document = sw_payload_to_json(payload);
-
-    return sw_json_dump(document);
-}
-
 static int make_payload(struct docker_sending *s, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
     sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
 
-    if (!payload)
+    s->payload = payload ? sw_payload_text(payload, s->plan, &s->ca, err) : NULL;
+    if (!s->payload)
         return -1;
-    s->payload = json_of(payload);
     s->plan_text = sw_json_dump(plan);
-    if (!strstr(s->payload, "://"))
-        return 0;            /* no URI: the runner transfers nothing and needs no certificates */
-    if (sw_payload_take_ca(payload, sw_plan_ca(s->plan), &s->ca, err) < 0)
-        return -1;
-    free(s->payload);
-    s->payload = json_of(payload);
     s->ca_name = sw_take(payload->ca);
     return 0;
 }

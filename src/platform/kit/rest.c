@@ -6,8 +6,8 @@
  * fetched anew once (a 401 means that nothing was done), and a server that asks for time (429, 503 with
  * Retry-After) gets it, if the call may be repeated and the deadline allows it.
  *
- * libcurl's connections belong to one thread, so each thread that calls borrows a worker; the token is
- * shared.
+ * libcurl's connections belong to one thread, so each thread that calls borrows a worker (rest_workers.c); the
+ * credential is shared (rest_credential.c).
  */
 #include "platform/kit/rest.h"
 
@@ -32,6 +32,7 @@ struct rest_request {                        /* a call under way */
     char *body;                              /* owned JSON text */
     int secrets;                             /* owned descriptor; 0: none */
     bool changes_nothing, silence_counts, wants_json;
+    unsigned generation;                     /* of the credential that it was sent with */
     struct rest_try *out;                    /* of sw_rest_call(): all of the reply */
     struct rest_request *next, **link;
 };
@@ -49,8 +50,7 @@ struct sw_rest *sw_rest_open(const struct sw_rest_options *options, struct sw_er
     rest->options = *options;
     rest->base = sw_strndup(options->base_url, length);
     pthread_mutex_init(&rest->lock, NULL);
-    rest->own.http = sw_http_open(&options->http, err);
-    return rest->own.http ? sw_take(rest) : NULL;
+    return rest_worker_open(rest, &rest->own, NULL, err) == 0 ? sw_take(rest) : NULL;
 }
 
 static void request_free(struct rest_request *request)
@@ -64,9 +64,8 @@ static void request_free(struct rest_request *request)
     free(request);
 }
 
-static void worker_done(struct rest_worker *worker)
+static void requests_free(struct rest_worker *worker)
 {
-    sw_http_close(worker->http);
     while (worker->requests)
         request_free(worker->requests);
 }
@@ -75,47 +74,17 @@ void sw_rest_close(struct sw_rest *rest)
 {
     if (!rest)
         return;
-    worker_done(&rest->own);
+    rest_worker_close(&rest->own);
+    requests_free(&rest->own);
     for (struct rest_worker *worker; (worker = rest->idle);) {
         rest->idle = worker->next;
-        worker_done(worker);
+        rest_worker_close(worker);
         free(worker);
     }
     sw_secret_free(rest->token);
     pthread_mutex_destroy(&rest->lock);
     free(rest->base);
     free(rest);
-}
-
-static struct rest_worker *borrow(struct sw_rest *rest, struct sw_error *err)
-{
-    struct rest_worker *worker;
-
-    if (!rest->options.threads)
-        return &rest->own;
-    pthread_mutex_lock(&rest->lock);
-    worker = rest->idle;
-    if (worker)
-        rest->idle = worker->next;
-    pthread_mutex_unlock(&rest->lock);
-    if (worker)
-        return worker;
-    worker = sw_new(struct rest_worker);
-    worker->http = sw_http_open(&rest->options.http, err);
-    if (!worker->http)
-        free(sw_take(worker));
-    return worker;
-}
-
-static void give_back(struct sw_rest *rest, struct rest_worker *worker)
-{
-    assert(!worker->requests || worker == &rest->own);
-    if (worker == &rest->own)
-        return;
-    pthread_mutex_lock(&rest->lock);
-    worker->next = rest->idle;
-    rest->idle = worker;
-    pthread_mutex_unlock(&rest->lock);
 }
 
 void sw_rest_seen_done(struct sw_rest_seen *seen)
@@ -130,43 +99,20 @@ char *sw_rest_header(const struct sw_rest_seen *seen, const char *name)
 
 /* ---- one try ------------------------------------------------------------------------------------ */
 
-/* "Bearer TOKEN", to be wiped; the token is fetched first where there is none. -1: none can be had. */
-static int authorization(struct sw_rest *rest, struct sw_buf *value, struct sw_error *err)
+static void add_authorization(const struct rest_credential *credential, struct sw_http_request *request)
 {
-    pthread_mutex_lock(&rest->lock);
-    if (!rest->token)
-        rest->token = rest->options.token(rest->options.token_context, rest->token_refused, err);
-    if (rest->token) {
-        rest->token_refused = false;
-        sw_buf_add(value, "Bearer ");
-        sw_buf_add(value, sw_secret_reveal(rest->token));
-    }
-    pthread_mutex_unlock(&rest->lock);
-    return value->length ? 0 : -1;
-}
-
-static int add_token(struct sw_rest *rest, struct sw_http_request *request, struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf value = SW_BUF_INIT;
-
-    if (!rest->options.token)
-        return 0;
-    if (authorization(rest, &value, err) < 0)
-        return -1;
-    sw_http_request_header(request, "Authorization", value.data);
-    explicit_bzero(value.data, value.length);
+    if (!credential->is.authorization.length)
+        return;
+    sw_http_request_header(request, "Authorization", credential->is.authorization.data);
     /* Every call goes to the base URL, so one without TLS is one that the user named. */
     request->plain_said = true;
-    return 0;
 }
 
-/* A thread that was slower may drop the token that another one has just fetched: it is fetched once more. */
-static void drop_token(struct sw_rest *rest)
+static void add_headers(const struct sw_rest_pair *headers, struct sw_http_request *request)
 {
-    pthread_mutex_lock(&rest->lock);
-    sw_secret_free(sw_take(rest->token));
-    rest->token_refused = true;
-    pthread_mutex_unlock(&rest->lock);
+    for (const struct sw_rest_pair *pair = headers; pair && pair->key; pair++)
+        if (pair->value)
+            sw_http_request_header(request, pair->key, pair->value);
 }
 
 static char *url_of(const struct sw_rest *rest, const struct sw_rest_call *call)
@@ -194,8 +140,8 @@ static void add_body(const struct sw_rest_call *call, const char *text, struct s
                                call->content_type ? call->content_type : "application/octet-stream");
 }
 
-static int fill_request(struct sw_rest *rest, const struct sw_rest_call *call, const char *body,
-                        struct sw_http_request *request, struct sw_error *err)
+static void fill_request(const struct sw_rest *rest, const struct sw_rest_call *call, const char *body,
+                         const struct rest_credential *credential, struct sw_http_request *request)
 {
     snprintf(request->method, sizeof request->method, "%s", call->method ? call->method : "GET");
     request->url = url_of(rest, call);
@@ -203,11 +149,10 @@ static int fill_request(struct sw_rest *rest, const struct sw_rest_call *call, c
     request->sink = call->sink;
     request->sink_context = call->sink_context;
     request->stall_ms = call->stall_ms;
-    for (const struct sw_rest_pair *pair = call->headers; pair && pair->key; pair++)
-        if (pair->value)
-            sw_http_request_header(request, pair->key, pair->value);
+    add_headers(rest->options.headers, request);
+    add_headers(call->headers, request);
     add_body(call, body, request);
-    return add_token(rest, request, err);
+    add_authorization(credential, request);
 }
 
 /* What a try of sw_rest_call() leaves behind for the next one. */
@@ -246,7 +191,7 @@ static void request_over(void *context, struct sw_http_reply *reply)
     if (request->out)
         keep_try(request->out, reply);
     if (reply->status == 401)
-        drop_token(request->rest);
+        rest_credential_refused(request->rest, request->generation);
     request_free(request);
     finished(finished_context, &answer);
     json_decref(answer.json);
@@ -267,18 +212,19 @@ static int add_secrets(const struct sw_secrets *secrets, struct sw_http_request 
 }
 
 static int send_call(struct sw_rest *rest, struct rest_worker *worker, const struct sw_rest_call *call,
-                     const struct rest_request *how, struct sw_error *err)
+                     const struct rest_credential *credential, const struct rest_request *how,
+                     struct sw_error *err)
 {
     sw_auto(sw_http_request) struct sw_http_request http = SW_HTTP_REQUEST_INIT;
     sw_autofree char *body = call->json ? sw_json_dump(call->json) : NULL;
     struct rest_request *request;
 
     assert(call->path && call->path[0] == '/');
-    if (fill_request(rest, call, body, &http, err) < 0)
-        return -1;
+    fill_request(rest, call, body, credential, &http);
     request = sw_new(struct rest_request);
     *request = *how;
     request->rest = rest;
+    request->generation = credential->generation;
     request->body = sw_take(body);
     request->changes_nothing = call->changes_nothing;
     request->silence_counts = call->silence_counts;
@@ -300,7 +246,15 @@ static int send_call(struct sw_rest *rest, struct rest_worker *worker, const str
 int sw_rest_send(struct sw_rest *rest, const struct sw_rest_call *call, sw_rest_finished *finished,
                  void *context, struct sw_error *err)
 {
-    return send_call(rest, &rest->own, call,
+    sw_auto(rest_credential) struct rest_credential credential = { 0 };
+    struct rest_worker *worker;
+
+    if (rest_credential(rest, &credential, err) < 0)
+        return -1;
+    worker = rest_own(rest, credential.is.certificate, err);
+    if (!worker)
+        return -1;
+    return send_call(rest, worker, call, &credential,
                      &(struct rest_request){ .finished = finished, .context = context }, err);
 }
 
@@ -332,26 +286,89 @@ int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err)
 
 void sw_rest_wake(struct sw_rest *rest)
 {
+    pthread_mutex_lock(&rest->lock);             /* its own thread may open it anew, with another certificate */
     sw_http_wake(rest->own.http);
+    pthread_mutex_unlock(&rest->lock);
 }
 
-struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
-                                       struct sw_error *err)
-{
-    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
-    sw_auto(json) json_t *said = NULL;
-    sw_auto(sw_buf) struct sw_buf token = SW_BUF_INIT;
-    sw_autofree char *url = sw_format("%s%s", rest->base, path), *text = sw_json_dump(body);
-    struct sw_http_stream *stream;
+/* ---- a connection of its own --------------------------------------------------------------------- */
 
-    if (rest->options.token && authorization(rest, &token, err) < 0)
+/* A stream, or the WebSocket on top of one. */
+typedef void *rest_begin(struct sw_http *http, const struct sw_http_request *request, const char *protocol,
+                         struct sw_http_reply *reply);
+
+static void *begin_stream(struct sw_http *http, const struct sw_http_request *request,
+                          const char *protocol, struct sw_http_reply *reply)
+{
+    return sw_http_upgrade(http, request, protocol, reply);
+}
+
+static void *begin_websocket(struct sw_http *http, const struct sw_http_request *request,
+                             const char *protocols, struct sw_http_reply *reply)
+{
+    return sw_websocket_open(http, request, protocols, reply);
+}
+
+/* A 2xx is a refusal here: the server answered, and nothing else happened. */
+static void judge_upgrade(struct sw_rest *rest, const struct sw_http_reply *reply, struct sw_error *err)
+{
+    sw_auto(json) json_t *said = NULL;
+
+    if (rest_judge(rest, reply, false, &said, err) == 0)
+        sw_fail(err, SW_E_REFUSED, "%s answers with status %d instead of a stream", rest->options.name,
+                reply->status);
+}
+
+static void *upgrade_once(struct sw_rest *rest, const struct sw_rest_call *call, rest_begin *begin,
+                          const char *protocol, int *status, struct sw_error *err)
+{
+    sw_auto(sw_http_request) struct sw_http_request request = SW_HTTP_REQUEST_INIT;
+    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
+    sw_auto(rest_credential) struct rest_credential credential = { 0 };
+    sw_autofree char *body = call->json ? sw_json_dump(call->json) : NULL;
+    void *begun;
+
+    if (rest_credential(rest, &credential, err) < 0 || !rest_own(rest, credential.is.certificate, err))
         return NULL;
-    stream = sw_http_upgrade(rest->own.http, url, token.data, text, &reply);
-    if (token.data)
-        explicit_bzero(token.data, token.length);
-    if (!stream)
-        rest_judge(rest, &reply, false, &said, err);
-    return stream;
+    fill_request(rest, call, body, &credential, &request);
+    begun = begin(rest->own.http, &request, protocol, &reply);
+    *status = reply.status;
+    if (reply.status == 401)
+        rest_credential_refused(rest, credential.generation);
+    if (!begun)
+        judge_upgrade(rest, &reply, err);
+    if (call->seen) {
+        sw_rest_seen_done(call->seen);
+        *call->seen = (struct sw_rest_seen){ reply.status, reply.headers };
+        reply.headers = (struct sw_buf)SW_BUF_INIT;
+    }
+    return begun;
+}
+
+static void *upgrade(struct sw_rest *rest, const struct sw_rest_call *call, rest_begin *begin,
+                     const char *protocol, struct sw_error *err)
+{
+    int status = 0;
+    void *begun = upgrade_once(rest, call, begin, protocol, &status, err);
+
+    if (!begun && status == 401 && (rest->options.token || rest->options.authorize)) {
+        if (err)
+            *err = (struct sw_error){ 0 };
+        begun = upgrade_once(rest, call, begin, protocol, &status, err);
+    }
+    return begun;
+}
+
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocol, struct sw_error *err)
+{
+    return upgrade(rest, call, begin_stream, protocol, err);
+}
+
+struct sw_websocket *sw_rest_websocket(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocols, struct sw_error *err)
+{
+    return upgrade(rest, call, begin_websocket, protocols, err);
 }
 
 /* ---- a call, waited for ------------------------------------------------------------------------- */
@@ -398,17 +415,21 @@ static int wait_for(struct sw_rest *rest, struct rest_worker *worker, const stru
 static int try_once(struct sw_rest *rest, const struct sw_rest_call *call, bool wants_json,
                     struct rest_try *try, struct sw_error *err)
 {
-    struct rest_worker *worker = borrow(rest, err);
+    sw_auto(rest_credential) struct rest_credential credential = { 0 };
+    struct rest_worker *worker;
     struct rest_request how = { .finished = try_over, .context = try, .out = try,
                                 .wants_json = wants_json && !call->sink };
     int result;
 
+    if (rest_credential(rest, &credential, err) < 0)
+        return -1;
+    worker = rest_borrow(rest, credential.is.certificate, err);
     if (!worker)
         return -1;
-    result = send_call(rest, worker, call, &how, err);
+    result = send_call(rest, worker, call, &credential, &how, err);
     if (result == 0)
         result = wait_for(rest, worker, call, try, err);
-    give_back(rest, worker);
+    rest_give_back(rest, worker);
     return result;
 }
 
@@ -459,7 +480,7 @@ int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *given, json_t 
 
         if (try_once(rest, call, json != NULL, &try, err) < 0)
             return -1;
-        if (try.status == 401 && rest->options.token && !renewed)
+        if (try.status == 401 && (rest->options.token || rest->options.authorize) && !renewed)
             renewed = true;
         else
             pause = pause_after(call, &try, tried);

@@ -13,7 +13,7 @@
  *     2xx, complete, JSON where the caller wants it    0
  *     304                                              0, without a document
  *     400, 403, 422, every other 3xx and 4xx           SW_E_REFUSED, in the server's words
- *     401                                              one new token, then SW_E_CREDENTIAL
+ *     401                                              one new credential, then SW_E_CREDENTIAL
  *     404                                              SW_E_NOT_FOUND: the object is not there
  *     409                                              SW_E_CONFLICT: a create finds its object there
  *     429, and 503 with Retry-After                    asked again within the deadline, if `repeatable`
@@ -30,7 +30,7 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "net/http.h"
-#include "net/http_stream.h"
+#include "net/websocket.h"
 
 struct sw_rest;
 
@@ -39,6 +39,23 @@ typedef struct sw_secret *sw_rest_token(void *context, bool refused, struct sw_e
 
 /* One that never changes: the context is the struct sw_secret; NULL: SW_E_CREDENTIAL. */
 struct sw_secret *sw_rest_token_given(void *secret, bool refused, struct sw_error *err);
+
+/* A client certificate with its key (PEM): shared by the connections made with it, wiped with the last of them. */
+struct sw_rest_certificate;
+struct sw_rest_certificate *sw_rest_certificate_new(const char *pem, const char *key);
+struct sw_rest_certificate *sw_rest_certificate_share(struct sw_rest_certificate *certificate);
+void sw_rest_certificate_free(struct sw_rest_certificate *certificate);
+SW_DEFINE_AUTO(sw_rest_certificate, struct sw_rest_certificate *, sw_rest_certificate_free)
+
+/* Who makes the next call. */
+struct sw_rest_credential {
+    struct sw_buf authorization;         /* "Basic ...", "Bearer ..."; empty: no such header. Wiped after use */
+    struct sw_rest_certificate *certificate;       /* a share of it; NULL: none */
+};
+/* Where a token alone does not do: asked before each call, one thread at a time, so it keeps what it gives as
+ * long as that is good. Another certificate than before means new connections. `refused` as above. */
+typedef int sw_rest_authorize(void *context, bool refused, struct sw_rest_credential *out,
+                              struct sw_error *err);
 
 /* A field that an error body names, and the key of the job file that decides it. */
 struct sw_rest_field {
@@ -55,6 +72,9 @@ struct sw_rest_options {
     bool threads;                /* calls come from several threads; each gets connections of its own */
     sw_rest_token *token;        /* NULL: calls carry none. One thread at a time asks for it */
     void *token_context;
+    sw_rest_authorize *authorize;            /* instead of `token`; NULL: it is not */
+    void *authorize_context;
+    const struct sw_rest_pair *headers;      /* of every call; ends with a row without key; or NULL */
     const struct sw_rest_field *fields;      /* ends with a row without field; NULL: none */
     /* Changes code or hint of a failure where this server differs from the table above; `words` is what
      * the server said. reply->status 0: no answer. May be NULL. */
@@ -153,9 +173,14 @@ void sw_rest_wake(struct sw_rest *rest);       /* from any thread: sw_rest_work(
 
 /* ---- a connection of its own --------------------------------------------------------------------- */
 
-/* A POST whose connection becomes a stream of bytes in both directions (exec, attach), owned; one try. */
-struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
-                                       struct sw_error *err);
+/* A call whose connection becomes a stream of bytes in both directions (exec, attach), owned. `protocol` is
+ * what it becomes: "tcp". Of the call method, path, query, headers, json and seen count. It is not repeated,
+ * except with a new token. */
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocol, struct sw_error *err);
+/* The same as a WebSocket (net/websocket.h) with one of these `protocols`. */
+struct sw_websocket *sw_rest_websocket(struct sw_rest *rest, const struct sw_rest_call *call,
+                                       const char *protocols, struct sw_error *err);
 
 /* ---- texts, pure -------------------------------------------------------------------------------- */
 
@@ -168,6 +193,16 @@ void sw_rest_query(struct sw_buf *path, const char *key, const char *value);
  * a Kubernetes Status, an HTML page's title, plain text. Owned; NULL: it says nothing. `field` (NULL: not
  * wanted) gets the owned name of the field that is wrong, or NULL. */
 char *sw_rest_words(const char *body, size_t length, char **field);
+
+/* What a Kubernetes Status says about each field, in its order. Texts are borrowed for the call; NULL: not there. */
+struct sw_rest_cause {
+    const char *field;           /* "spec.template.spec.containers[0].image" */
+    const char *reason;          /* "FieldValueInvalid" */
+    const char *message;
+};
+typedef void sw_rest_take_cause(void *context, const struct sw_rest_cause *cause);
+/* Returns how many there are; `take` may be NULL. */
+size_t sw_rest_causes(const json_t *status, sw_rest_take_cause *take, void *context);
 
 /* A stream of JSON documents, one on each line, cut into documents. A line that is no JSON is skipped. */
 struct sw_rest_lines {

@@ -151,20 +151,27 @@ char *sw_rest_words(const char *body, size_t length, char **field)
 
 /* ---- refusals ----------------------------------------------------------------------------------- */
 
-static bool is_field(const char *row, const char *field)
+/* All fields that a Kubernetes Status names, each with its key, behind the beginning of its words ("Job.batch \"x\"
+ * is invalid"). false: it names none. */
+static bool refused_fields(const struct sw_rest *rest, const struct sw_http_reply *reply, const char *words,
+                           struct sw_error *err)
 {
-    size_t length = strlen(row);
+    static const char invalid[] = "is invalid";
+    sw_auto(sw_buf) struct sw_buf list = SW_BUF_INIT, keys = SW_BUF_INIT;
+    sw_auto(json) json_t *status = reply->body.length && *reply->body.data == '{'
+                                       ? sw_json_parse(reply->body.data, reply->body.length, "answer", NULL)
+                                       : NULL;
+    const char *end = words ? strstr(words, invalid) : NULL;
+    int head = end ? (int)(end - words + (long)strlen(invalid)) : 0;
 
-    return strncmp(row, field, length) == 0 && (!field[length] || strchr(".[", field[length]));
-}
-
-static void add_key(const struct sw_rest *rest, const char *field, struct sw_error *err)
-{
-    for (const struct sw_rest_field *row = rest->options.fields; row && row->field; row++)
-        if (is_field(row->field, field)) {
-            sw_hint(err, "`%s` in the job file decides it", row->key);
-            return;
-        }
+    if (rest_causes_text(rest, status, &list, &keys) == 0)
+        return false;
+    sw_fail(err, code_of(reply->status), "%s says: %.*s%s%s", rest->options.name, head, words ? words : "",
+            head ? ": " : "", list.data);
+    if (keys.length)
+        sw_hint(err, "%s in the job file %s", keys.data,
+                strchr(keys.data, ',') ? "decide it" : "decides it");
+    return true;
 }
 
 static int refused(const struct sw_rest *rest, const struct sw_http_reply *reply, struct sw_error *err)
@@ -172,13 +179,16 @@ static int refused(const struct sw_rest *rest, const struct sw_http_reply *reply
     sw_autofree char *field = NULL;
     sw_autofree char *words = sw_rest_words(reply->body.data, reply->body.length, &field);
     bool adds = field && words && !strstr(words, field);
+    const char *key = field ? rest_key_of(rest, field) : NULL;
 
     if (!words)
         words = sw_format("status %d without a message", reply->status);
-    sw_fail(err, code_of(reply->status), "%s says: %s%s%s%s", rest->options.name, words, adds ? " (" : "",
-            adds ? field : "", adds ? ")" : "");
-    if (field)
-        add_key(rest, field, err);
+    if (!refused_fields(rest, reply, words, err)) {
+        sw_fail(err, code_of(reply->status), "%s says: %s%s%s%s", rest->options.name, words,
+                adds ? " (" : "", adds ? field : "", adds ? ")" : "");
+        if (key)
+            sw_hint(err, "`%s` in the job file decides it", key);
+    }
     if (rest->options.explain)
         rest->options.explain(rest->options.explain_context, reply, words, err);
     return -1;

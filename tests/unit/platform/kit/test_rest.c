@@ -214,7 +214,16 @@ static void a_refusal_names_the_key_of_the_job_file(void **state)
     static const struct { const char *body, *message, *hint; } rows[] = {
         { "{\"kind\":\"Status\",\"message\":\"it is invalid\",\"details\":{\"causes\":"
           "[{\"field\":\"spec.containers[0].image.name\",\"message\":\"x\"}]}}",
-          "Moon says: it is invalid (spec.containers[0].image.name)", "`image` in the job file decides it" },
+          "Moon says: it is invalid: spec.containers[0].image.name: x (job file: image)",
+          "`image` in the job file decides it" },
+        { "{\"kind\":\"Status\",\"message\":\"Job \\\"j\\\" is invalid: [...]\",\"details\":{\"causes\":["
+          "{\"reason\":\"FieldValueRequired\",\"field\":\"spec.containers[0].image\",\"message\":\"Required value\"},"
+          "{\"reason\":\"FieldValueInvalid\",\"field\":\"spec.gpus[nvidia.com/gpu]\"},"
+          "{\"reason\":\"FieldValueInvalid\",\"field\":\"spec.gpus\",\"message\":\"Too many\"},"
+          "{\"reason\":\"FieldValueInvalid\",\"field\":\"spec.other\",\"message\":\"Odd\"}]}}",
+          "Moon says: Job \"j\" is invalid: spec.containers[0].image: Required value (job file: image); "
+          "spec.gpus[nvidia.com/gpu]: FieldValueInvalid (job file: gpus); spec.gpus: Too many (job file: gpus); "
+          "spec.other: Odd", "`image`, `gpus` in the job file decide it" },
         { "{\"detail\":[{\"loc\":[\"body\",\"spec\",\"gpus\"],\"msg\":\"too many\"}]}",
           "Moon says: too many (spec.gpus)", "`gpus` in the job file decides it" },
         { "{\"error\":{\"message\":\"spec.other is odd\",\"field\":\"spec.other\"}}",

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "core/report.h"
 #include "net/trust.h"
 #include "runner/archive.h"
 #include "runner/runner.h"
@@ -225,6 +226,8 @@ int runner_main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);            /* a file that grew too large is an error, not our end */
     if (call.mode->go == runner_all_phases)
         runner_block_signals();          /* as the first process we would miss them */
+    if (call.report && strcmp(call.report, SW_REPORT_TO_KUBELET) == 0)
+        runner_log("%s", SW_REPORT_BEGIN + strlen(SW_RUNNER_SAYS));
     if (go(&call, &result, &report, &err) < 0) {
         runner_log("%s", err.message);
         if (err.hint[0])

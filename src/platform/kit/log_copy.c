@@ -36,31 +36,48 @@ static const int64_t SECOND_NS = 1000000000;
 /* ---- from the platform to the spool ------------------------------------------------------------
  * */
 
+static const char gap[] =
+    "slipway: a part of the log may be missing here: the platform does not have it any more\n";
+enum { OUR_OWN = -1 };               /* the time of that line, among messages */
+
 struct pending_head {
     int64_t number, at_ns;
     size_t length;
 };
 
-/* Platforms send line by line; the spool is locked and written for many messages. */
-static int flush(struct sw_log_copy *copy)
+static void add_pending(struct sw_log_copy *copy)
 {
     const struct sw_buf *pending = &copy->pending;
 
-    if (pending->length == 0)
-        return 0;
-    if (sw_spool_lock(&copy->spool, &copy->failure) < 0)
-        return -1;
     for (size_t at = 0; at < pending->length;) {
         struct pending_head head;
 
         memcpy(&head, pending->data + at, sizeof head);
         at += sizeof head;
-        sw_spool_add(&copy->spool, head.number, &(struct sw_log_message){
-            .at_ns = head.at_ns, .bytes = pending->data + at, .length = head.length });
+        if (head.at_ns != OUR_OWN)
+            sw_spool_add(&copy->spool, head.number, &(struct sw_log_message){
+                .at_ns = head.at_ns, .bytes = pending->data + at, .length = head.length });
+        else if (head.number == copy->spool.note.messages)
+            sw_spool_say(&copy->spool, gap);
         at += head.length;
     }
+}
+
+/* Platforms send line by line; the spool is locked and written for many messages. */
+static int flush(struct sw_log_copy *copy)
+{
+    if (copy->pending.length == 0)
+        return 0;
+    if (sw_spool_lock(&copy->spool, &copy->failure) < 0)
+        return -1;
+    /* Without numbers nothing tells what of it another process has written meanwhile. */
+    if (!copy->cut || copy->spool.note.messages == copy->behind)
+        add_pending(copy);
+    else
+        sw_fail(&copy->failure, SW_E_UNREACHABLE, "the copy of the log grew meanwhile; it is asked for again");
     sw_buf_clear(&copy->pending);
-    return sw_spool_unlock(&copy->spool, &copy->failure);
+    copy->behind = copy->spool.note.messages;
+    return sw_spool_unlock(&copy->spool, &copy->failure) < 0 || copy->failure.code ? -1 : 0;
 }
 
 /* Each best-effort read must get further than the one before, or it would never reach the end. */
@@ -79,18 +96,42 @@ static bool is_wanted(struct sw_log_copy *copy, int64_t at_s)
     return !copy->too_short && at_s >= copy->since_s;
 }
 
+static void put_pending(struct sw_log_copy *copy, int64_t at_ns, const char *bytes, size_t length)
+{
+    struct pending_head head = { copy->next, at_ns, length };
+
+    sw_buf_add_bytes(&copy->pending, (const char *)&head, sizeof head);
+    sw_buf_add_bytes(&copy->pending, bytes, length);
+}
+
+/* The first message of an answer. Where the platform has thrown away what should come first, numbers tell nothing:
+ * what is newer than all that is known comes behind it, after a line that says so if something may be missing. */
+static void look_at_first(struct sw_log_copy *copy, int64_t at_ns)
+{
+    bool whole = copy->known > 0 || copy->since_ns > 0 || !copy->cursor->misses;
+
+    copy->came = true;
+    copy->cut = copy->expect_ns > 0 && at_ns > copy->expect_ns;
+    if (copy->cut)
+        copy->next = copy->behind = copy->known;
+    if (!whole || (copy->cut && at_ns > copy->newest_ns))
+        put_pending(copy, OUR_OWN, NULL, 0);
+}
+
 static int take_message(void *context, const struct sw_log_message *message)
 {
     struct sw_log_copy *copy = context;
-    struct pending_head head = { copy->next, message->at_ns, message->length };
 
     copy->answered = true;
     if (copy->tail && !is_wanted(copy, message->at_ns / SECOND_NS))
         return 0;
-    copy->next++;
+    if (!copy->came)
+        look_at_first(copy, message->at_ns);
+    if (copy->cut && message->at_ns <= copy->newest_ns)
+        return 0;
     copy->recent.at_ns[copy->recent.count++ % (int64_t)SW_COUNT(copy->recent.at_ns)] = message->at_ns;
-    sw_buf_add_bytes(&copy->pending, (const char *)&head, sizeof head);
-    sw_buf_add_bytes(&copy->pending, message->bytes, message->length);
+    put_pending(copy, message->at_ns, message->bytes, message->length);
+    copy->next++;
     if (copy->pending.length < PENDING_MOST)
         return 0;
     return flush(copy) < 0 || has_enough(copy);
@@ -183,7 +224,7 @@ static int resume(struct sw_log_copy *copy, bool tail, struct sw_error *err)
     sw_buf_clear(&copy->pending);
     copy->failure = (struct sw_error){ 0 };
     copy->recent.count = 0;
-    copy->answered = copy->set_back = false;
+    copy->answered = copy->set_back = copy->came = copy->cut = false;
     copy->tail = tail;
     copy->too_short = false;
     copy->first_s = -1;
@@ -192,9 +233,12 @@ static int resume(struct sw_log_copy *copy, bool tail, struct sw_error *err)
     copy->known = copy->spool.note.messages;
     copy->next = sw_spool_resume(&copy->spool, &copy->since_s);
     copy->since_ns = copy->since_s * SECOND_NS;
+    copy->expect_ns = sw_spool_expects(&copy->spool, copy->since_s);
+    copy->newest_ns = copy->spool.note.marks.newest_ns;
     if (!tail && copy->hop_ns > copy->since_ns) {
         copy->since_ns = copy->hop_ns;
         copy->next = copy->hop_next;
+        copy->expect_ns = 0;
     }
     return sw_spool_unlock(&copy->spool, err);
 }
@@ -206,9 +250,10 @@ static int call_platform(struct sw_log_copy *copy, struct sw_log_cursor *cursor,
 
     copy->sink = (struct sw_log_sink){ .take = take_message, .clock = cursor->follow ? NULL : take_clock,
                                        .context = copy };
+    copy->cursor = cursor;
     result = log->platform->log_fetch(log->conn, log->job, copy->replica, cursor, &copy->sink, err);
     if (!copy->set_back && flush(copy) < 0)            /* of an answer that was cut, what came */
-        return -1;
+        return sw_pass(err, &copy->failure);
     return result;
 }
 

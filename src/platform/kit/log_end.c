@@ -118,12 +118,12 @@ static char *tail_path(const char *folder, int rank)
     return sw_format("%s/%d.tail", folder, rank);
 }
 
-static void store(const char *folder, int replica, struct log_end *end)
+static void store(const char *folder, int replica, struct log_end *end, bool misses)
 {
     sw_autofree char *path = tail_path(folder, replica);
     struct sw_spool spool = SW_SPOOL_INIT;
 
-    if (end->count >= KEEP_MESSAGES || end->cut) {
+    if (end->count >= KEEP_MESSAGES || end->cut || misses) {
         drop_oldest(end);
         sw_file_write(path, sw_buf_text(&end->messages), end->messages.length, 0600, NULL);
         return;
@@ -179,7 +179,7 @@ static void keep_end(const struct sw_log *log, int replicas)
     if (!is_here(folder, log->replica) &&
         log->platform->log_fetch(log->conn, log->job, log->replica, &cursor, &sink, NULL) == 0 &&
         cursor.life == SW_LOG_ENDED)
-        store(folder, log->replica, &end);
+        store(folder, log->replica, &end, cursor.misses);
     sw_buf_done(&end.messages);
 }
 

@@ -104,6 +104,8 @@ static int give_line(struct sw_log_lines *lines, const char *line, size_t length
     } else {
         message.at_ns = 0;
     }
+    lines->begins = message.length >= strlen(SW_REPORT_BEGIN) &&
+                    memcmp(message.bytes, SW_REPORT_BEGIN, strlen(SW_REPORT_BEGIN)) == 0;
     message.length = before_report(message.bytes, message.length);
     return lines->sink->take(lines->sink->context, &message);
 }

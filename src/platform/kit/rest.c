@@ -53,6 +53,19 @@ struct sw_rest *sw_rest_open(const struct sw_rest_options *options, struct sw_er
     return rest_worker_open(rest, &rest->own, NULL, err) == 0 ? sw_take(rest) : NULL;
 }
 
+struct sw_rest *sw_rest_beside(struct sw_rest *rest, struct sw_error *err)
+{
+    struct sw_rest_options options = rest->options;
+    struct sw_rest *made;
+
+    options.base_url = rest->base;
+    options.threads = false;
+    made = sw_rest_open(&options, err);
+    if (made)
+        made->beside = rest;
+    return made;
+}
+
 static void request_free(struct rest_request *request)
 {
     *request->link = request->next;

@@ -33,6 +33,8 @@ int rest_credential(struct sw_rest *rest, struct rest_credential *out, struct sw
 {
     int result;
 
+    if (rest->beside)
+        return rest_credential(rest->beside, out, err);
     pthread_mutex_lock(&rest->lock);
     result = take_credential(rest, &out->is, err);
     if (result == 0)
@@ -44,6 +46,8 @@ int rest_credential(struct sw_rest *rest, struct rest_credential *out, struct sw
 
 void rest_credential_refused(struct sw_rest *rest, unsigned generation)
 {
+    if (rest->beside)
+        rest = rest->beside;
     pthread_mutex_lock(&rest->lock);
     if (generation == rest->generation) {
         sw_secret_free(sw_take(rest->token));

@@ -19,6 +19,7 @@ struct rest_worker {                 /* one thread's connections, and its reques
 struct sw_rest {
     struct sw_rest_options options;
     char *base;                      /* base URL without '/' at its end */
+    struct sw_rest *beside;          /* has the credentials of this one; NULL: it has its own */
     struct rest_worker own;          /* of sw_rest_send(), and without options.threads of all calls */
     pthread_mutex_t lock;            /* guards what follows */
     struct rest_worker *idle;        /* with options.threads */

@@ -35,6 +35,11 @@ static uint64_t check_of(const struct sw_spool_note *note)
     return sw_spool_hash(note, offsetof(struct sw_spool_note, check));
 }
 
+static uint64_t check_of_marks(const struct sw_spool_note *note)
+{
+    return sw_spool_hash(&note->marks, offsetof(struct sw_spool_marks, check)) ^ sw_spool_hash(&note->messages, 8);
+}
+
 static int open_one(const char *folder, int replica, const char *ending)
 {
     sw_autofree char *path = sw_format("%s/%d.%s", folder, replica, ending);
@@ -99,8 +104,11 @@ int sw_spool_lock(struct sw_spool *spool, struct sw_error *err)
     while (locked < 0 && errno == EINTR);
     if (locked < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot lock a log");
-    if (pread(spool->state, &spool->note, sizeof spool->note, 0) != sizeof spool->note)
+    spool->note = (struct sw_spool_note){ 0 };
+    if (pread(spool->state, &spool->note, sizeof spool->note, 0) < (ssize_t)offsetof(struct sw_spool_note, marks))
         spool->note = (struct sw_spool_note){ 0 };
+    if (spool->note.marks.check != check_of_marks(&spool->note))
+        spool->note.marks = (struct sw_spool_marks){ 0 };
     spool->locked = make_sound(spool) == 0;
     if (spool->locked)
         return 0;
@@ -135,6 +143,7 @@ int sw_spool_unlock(struct sw_spool *spool, struct sw_error *err)
         result = write_at(spool->log, spool->fresh.data, spool->fresh.length, before);
     if (result == 0) {
         note->check = check_of(note);
+        note->marks.check = check_of_marks(note);
         result = write_at(spool->state, (const char *)note, sizeof *note, 0);
     }
     if (result < 0)
@@ -167,6 +176,20 @@ static void note_time(struct sw_spool_note *note, int64_t at_s)
         note->unsorted = 1;
 }
 
+/* After note_time(). A spool that began without marks gets none for its beginning. */
+static void note_marks(struct sw_spool_note *note, int64_t number, int64_t at_ns)
+{
+    int64_t at_s = at_ns / 1000000000;
+    struct sw_spool_marks *marks = &note->marks;
+
+    if (number == 0)
+        marks->begin_ns = at_ns;
+    if (at_ns > marks->newest_ns)
+        marks->newest_ns = at_ns;
+    if (note->recent[at_s % SW_SPOOL_SECONDS] == 1)
+        marks->first[at_s % SW_SPOOL_SECONDS] = (struct sw_spool_mark){ number, at_ns };
+}
+
 static void add_to_index(struct sw_spool *spool, int64_t at_ms)
 {
     struct sw_spool_note *note = &spool->note;
@@ -192,12 +215,20 @@ void sw_spool_add(struct sw_spool *spool, int64_t number,
     note->messages = number + 1;
     if (message->at_ns > 0) {
         note_time(note, message->at_ns / 1000000000);
+        note_marks(note, number, message->at_ns);
         add_to_index(spool, message->at_ns / 1000000);
     } else {
         note->unsorted = 1;
     }
     sw_buf_add_bytes(&spool->fresh, message->bytes, message->length);
     note->bytes += (int64_t)message->length;
+}
+
+void sw_spool_say(struct sw_spool *spool, const char *line)
+{
+    assert(spool->locked);
+    sw_buf_add(&spool->fresh, line);
+    spool->note.bytes += (int64_t)strlen(line);
 }
 
 bool sw_spool_clock(struct sw_spool *spool, int64_t server_ms, int64_t machine_ms,
@@ -230,4 +261,21 @@ int64_t sw_spool_resume(const struct sw_spool *spool, int64_t *since_s)
     for (int64_t s = *since_s; s <= note->last_s; s++)
         again += note->recent[s % SW_SPOOL_SECONDS];
     return note->messages - again;
+}
+
+int64_t sw_spool_expects(const struct sw_spool *spool, int64_t since_s)
+{
+    const struct sw_spool_note *note = &spool->note;
+    struct sw_spool_mark first = { INT64_MAX, 0 };
+
+    assert(spool->locked);
+    if (since_s == 0)
+        return note->marks.begin_ns;
+    for (int64_t s = since_s; s <= note->last_s; s++) {
+        const struct sw_spool_mark *mark = &note->marks.first[s % SW_SPOOL_SECONDS];
+
+        if (note->recent[s % SW_SPOOL_SECONDS] > 0 && mark->number < first.number)
+            first = *mark;
+    }
+    return first.at_ns / 1000000000 >= since_s ? first.at_ns : 0;
 }

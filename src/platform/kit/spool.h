@@ -27,6 +27,15 @@ enum {
     SW_SPOOL_OVERLAP_S = 5,          /* how much later than its time a message may appear */
 };
 
+/* By which messages an answer of the platform is recognized. */
+struct sw_spool_marks {
+    int64_t begin_ns, newest_ns;     /* times of the first message and of the newest; 0: not known */
+    struct sw_spool_mark {
+        int64_t number, at_ns;
+    } first[SW_SPOOL_SECONDS];       /* the first message of each of the last seconds, by second modulo */
+    uint64_t check;                  /* of these, and of how many messages there are */
+};
+
 struct sw_spool_note {               /* the file R.state, whole */
     char magic[8];
     int64_t bytes, messages;         /* in the log so far */
@@ -37,7 +46,8 @@ struct sw_spool_note {               /* the file R.state, whole */
     int64_t done;                    /* the replica ended and all of its log is here */
     int64_t skew_ms;                 /* the platform's clock minus this machine's since its start */
     uint64_t boot;                   /* which start of this machine that was; 0: not known */
-    uint64_t check;
+    uint64_t check;                  /* of what is above; older versions end here */
+    struct sw_spool_marks marks;
 };
 
 struct sw_spool {
@@ -58,6 +68,8 @@ int sw_spool_read_note(struct sw_spool *spool, struct sw_error *err);
 /* These need the lock. */
 
 void sw_spool_add(struct sw_spool *spool, int64_t number, const struct sw_log_message *message);
+/* A line of our own, which is no message: no platform counts it. */
+void sw_spool_say(struct sw_spool *spool, const char *line);
 /* The platform's clock is at server_ms, this machine's at machine_ms since its start `boot`. true:
  * the platform's clock was set back since the last call, so that messages written since then may
  * have times before those that are here: the log must be read from its beginning. */
@@ -65,6 +77,9 @@ bool sw_spool_clock(struct sw_spool *spool, int64_t server_ms, int64_t machine_m
 /* Ask the platform for messages since *since_s (0: all); the first one then has the returned
  * number. */
 int64_t sw_spool_resume(const struct sw_spool *spool, int64_t *since_s);
+/* The time of the message with which such an answer must begin; a later one shows that the platform does not
+ * have all of its log any more. 0: not known. */
+int64_t sw_spool_expects(const struct sw_spool *spool, int64_t since_s);
 
 /* log_end.c: the replica is gone from the platform: the end of its log that was kept joins the
  * spool. 1; 0: none was kept. Takes the lock itself. */

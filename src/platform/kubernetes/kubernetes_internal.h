@@ -16,6 +16,7 @@
  *     kubernetes_pull.c       the image pull secret
  *     kubernetes_states.c     pods and their owner to one observation (pure)
  *     kubernetes_waiting.c    why a pod waits, in words with numbers (pure)
+ *     kubernetes_list.c       our objects and pods, listed for many jobs at once
  *     kubernetes_watch.c      list and watch of all our objects, and the cache
  *     kubernetes_observe.c    observe, reconcile, evidence, replicas
  *     kubernetes_cancel.c     cancel, cleanup, orphans
@@ -136,7 +137,6 @@ struct k8s_site {                    /* what render needs beyond the plan; all b
     bool has_secrets, has_code;
     int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code: keys code.tar.gz.0, ...;
                                         0: NAME itself holds code.tar.gz */
-    const json_t *gpu_products;      /* labels nvidia.com/gpu.product that fit plan->gpu_type; NULL: not known */
 };
 
 struct k8s_engine {
@@ -298,13 +298,19 @@ const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart);
 int64_t k8s_time_ms(const char *text);           /* RFC 3339; 0: none */
 int k8s_label_number(const json_t *object, const char *label, int missing);
 const json_t *k8s_condition(const json_t *object, const char *type);      /* of its status; NULL: none */
+int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job);
+/* State of one pod alone, and how it ended if it did. */
+void k8s_pod_end(const json_t *pod, const struct k8s_engine *engine, struct sw_observation *seen);
 /* A suspended object of a submit that did not come to its end. */
 bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job);
 /* Why the API server refuses its pods, from the object's events; what Kueue or Volcano waits for. False: nothing. */
 bool k8s_refused(const json_t *events, char reason[48], char message[256]);
 bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256]);
 
-/* ---- lists (kubernetes_watch.c) ------------------------------------------------------------------ */
+/* ---- lists (kubernetes_list.c, kubernetes_watch.c) ----------------------------------------------- */
+
+#define K8S_PODS "pods"
+#define K8S_PAGE "250"               /* objects of one answer: as JSON a pod takes some 30 kB */
 
 extern const struct sw_watch_source k8s_watch_source;
 void *k8s_watch_context(struct sw_connection *conn);                 /* of sw_watch_new(); owned by the watch */
@@ -315,8 +321,16 @@ json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, 
 void k8s_trim(json_t *object);
 /* What is known of one job in that list; `known` borrows from it. */
 void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known);
-/* The same asked for by name: the list may lie for a moment. */
+/* The same of one job, asked for now: a cache may be a moment behind. */
 int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **list, struct sw_error *err);
+/* All objects of a kind in the namespace, page after page. `selector` NULL: all; `each` as in sw_rest_list(). */
+int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
+                   int (*each)(void *context, json_t *object), void *context, struct sw_error *err);
+json_t *k8s_list_new(void);
+/* Puts one object into such a list; what has no id of ours, and children of other objects, are left out. */
+void k8s_list_add(json_t *list, const char *plural, json_t *object);
+/* All of a kind from the watch's cache into such a list. False: the watch does not have this kind now. */
+bool k8s_watch_copy(struct sw_connection *conn, const char *plural, json_t *list);
 
 /* ---- helper pods (kubernetes_files.c) ------------------------------------------------------------ */
 
@@ -332,6 +346,7 @@ SW_PLATFORM_SLOT(kubernetes, observe);
 SW_PLATFORM_SLOT(kubernetes, reconcile);
 SW_PLATFORM_SLOT(kubernetes, evidence);
 SW_PLATFORM_SLOT(kubernetes, replicas);
+SW_PLATFORM_SLOT(kubernetes, wake_fd);
 SW_PLATFORM_SLOT(kubernetes, cancel);
 SW_PLATFORM_SLOT(kubernetes, cleanup);
 SW_PLATFORM_SLOT(kubernetes, orphans);

@@ -160,10 +160,10 @@ static int pods_after(const struct k8s_seen *known, int rank, const json_t *pod)
     return count;
 }
 
-static int nodes_of(const struct k8s_seen *known, const struct sw_observation *seen)
+int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job)
 {
     const char *note = sw_json_str(part(known->object, "metadata", "annotations"), K8S_NOTE_NODES);
-    int64_t nodes = number_of(note, (int)sw_json_int(seen->job.plan, "nodes", 1));
+    int64_t nodes = number_of(note, (int)sw_json_int(job->plan, "nodes", 1));
 
     return nodes < 1 ? 1 : nodes > K8S_NODES_MAX ? K8S_NODES_MAX : (int)nodes;
 }
@@ -327,6 +327,14 @@ static void judge_pod(const json_t *pod, const struct k8s_engine *engine, int ra
         say_disruption(pod, engine, rank, seen);
 }
 
+void k8s_pod_end(const json_t *pod, const struct k8s_engine *engine, struct sw_observation *seen)
+{
+    seen->exit_code = SW_NO_EXIT_CODE;
+    seen->state = pod ? state_of(pod) : SW_UNKNOWN;
+    if (sw_state_is_final(seen->state))
+        judge_pod(pod, engine, -1, false, seen);
+}
+
 /* No pod of a failed object is left: the last word of its controller. */
 static void judge_object(const struct k8s_workload *workload, struct sw_observation *seen)
 {
@@ -483,7 +491,7 @@ static bool is_another(const struct k8s_seen *known, const struct sw_observation
 
     if (!sw_text_empty(seen->job.remote_id))
         return !sw_text_same(seen->job.remote_id, uid);
-    return base + restarts_of(known, workload, nodes_of(known, seen)) < seen->job.attempt;
+    return base + restarts_of(known, workload, k8s_nodes(known, &seen->job)) < seen->job.attempt;
 }
 
 bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job)
@@ -513,7 +521,7 @@ static void find_pods(const struct k8s_seen *known, const json_t **out, int coun
 static void judge_ranks(const struct k8s_seen *known, const struct k8s_workload *workload,
                         struct sw_observation *seen)
 {
-    int count = nodes_of(known, seen);
+    int count = k8s_nodes(known, &seen->job);
     sw_autofree struct sw_rank *all = sw_alloc((size_t)count * sizeof *all);
     sw_autofree const json_t **pods = sw_alloc((size_t)count * sizeof *pods);
     struct sw_ranks ranks;

@@ -11,6 +11,7 @@
  *     kubernetes_quantity.c   "500m", "64Gi" (pure)
  *     kubernetes_match.c      may this node take this pod? (pure)
  *     kubernetes_capacity.c   does it fit? (pure, from the lists of nodes and pods)
+ *     kubernetes_nodes.c      these lists, asked for
  *     kubernetes_submit.c     the objects are sent, in an order that loses nothing
  *     kubernetes_pull.c       the image pull secret
  *     kubernetes_states.c     pods and their owner to one observation (pure)
@@ -131,11 +132,11 @@ struct k8s_site {                    /* what render needs beyond the plan; all b
     const char *runner;              /* name of the ConfigMap or Secret; NULL: K8S_RUNNER_IMAGE */
     const char *pull_secret;         /* NULL: none */
     const char *owner;               /* user@machine */
+    const json_t *gpu_products;      /* labels nvidia.com/gpu.product that the GPU type means; NULL: not known */
     bool restricted;                 /* the namespace demands it */
     bool has_secrets, has_code;
     int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code: keys code.tar.gz.0, ...;
                                         0: NAME itself holds code.tar.gz */
-    const json_t *gpu_products;      /* labels nvidia.com/gpu.product that fit plan->gpu_type; NULL: not known */
 };
 
 struct k8s_engine {
@@ -235,6 +236,7 @@ enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu
 json_t *k8s_pod_requests(const json_t *spec);
 /* Adds what a pod holds to the sums of its node: node -> resource -> thousandths. Pure. */
 void k8s_capacity_use(json_t *used, const json_t *pod);
+extern const char *const k8s_model_labels[];         /* that name the GPU model; NULL-ended, NVIDIA's first */
 /* The GPU model that a node's labels name, borrowed; NULL: none. Is it of this type ("h100")? */
 const char *k8s_gpu_model(const json_t *node);
 bool k8s_gpu_is(const char *type, const char *model);
@@ -259,7 +261,8 @@ void k8s_capacity_count(const struct sw_plan *plan, const json_t *pod, const jso
 int k8s_capacity_check(const struct sw_plan *plan, const struct k8s_capacity *capacity, struct sw_error *err);
 /* "3 of 12 nodes match, 9 tainted". */
 void k8s_capacity_words(const struct k8s_capacity *capacity, struct sw_buf *out);
-/* The lists, asked for. *nodes NULL without error: listing nodes is forbidden. Of labels only those that the
+
+/* The lists (kubernetes_nodes.c), asked for. *nodes NULL without error: listing nodes is forbidden. Of labels only those that the
  * plan (NULL: none) asks about are kept, and arch and GPU model. *used: NULL where listing all pods is
  * forbidden; `used` NULL: not wanted. Owned. */
 int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,

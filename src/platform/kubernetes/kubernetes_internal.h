@@ -6,11 +6,12 @@
  *     kubernetes_options.c    the block `kubernetes:`
  *     kubernetes_volumes.c    volumes and mounts of a pod (pure)
  *     kubernetes_render.c     plan to pod, ConfigMap, Secret, Service (pure)
- *     kubernetes_engines.c    pod to Job, JobSet, PyTorchJob, TrainJob, MPIJob, Volcano Job; and back: what the
- *                             status of such an object says (pure)
+ *     kubernetes_engines.c    pod to Job, JobSet, PyTorchJob, TrainJob, MPIJob, Volcano Job (pure)
+ *     kubernetes_engine_status.c  and back: what the status of such an object says (pure)
  *     kubernetes_quantity.c   "500m", "64Gi" (pure)
  *     kubernetes_match.c      may this node take this pod? (pure)
  *     kubernetes_capacity.c   does it fit? (pure, from the lists of nodes and pods)
+ *     kubernetes_nodes.c      these lists, asked for
  *     kubernetes_submit.c     the objects are sent, in an order that loses nothing
  *     kubernetes_pull.c       the image pull secret
  *     kubernetes_states.c     pods and their owner to one observation (pure)
@@ -69,7 +70,7 @@
 #define K8S_CONTAINER "slipway"                  /* the container's name; MPI and PyTorch want their own */
 #define K8S_HOME      "/.slipway"                /* our folder in the container */
 #define K8S_BIN       K8S_HOME "/bin"            /* the runner: K8S_BIN "/slipway-runner" */
-#define K8S_JOB       K8S_HOME "/job"            /* payload.json, plan.json, ca.pem, code */
+#define K8S_FILES     K8S_HOME "/job"            /* payload.json, plan.json, ca.pem, code */
 #define K8S_SECRETS   K8S_HOME "/secrets"        /* the file `secrets` */
 #define K8S_WORK      K8S_HOME "/work"           /* emptyDir */
 #define K8S_RESULTS   "/results"
@@ -131,9 +132,11 @@ struct k8s_site {                    /* what render needs beyond the plan; all b
     const char *runner;              /* name of the ConfigMap or Secret; NULL: K8S_RUNNER_IMAGE */
     const char *pull_secret;         /* NULL: none */
     const char *owner;               /* user@machine */
+    const json_t *gpu_products;      /* labels nvidia.com/gpu.product that the GPU type means; NULL: not known */
     bool restricted;                 /* the namespace demands it */
     bool has_secrets, has_code;
-    int pieces;                      /* ConfigMaps that hold the code */
+    int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code: keys code.tar.gz.0, ...;
+                                        0: NAME itself holds code.tar.gz */
 };
 
 struct k8s_engine {
@@ -143,12 +146,15 @@ struct k8s_engine {
     const char *kind, *plural;       /* "JobSet", "jobsets" */
     const char *container;           /* what the container must be called */
     const char *suspend;             /* "spec.suspend", "spec.runPolicy.suspend"; NULL: cannot be suspended */
-    /* The object, owned, from the pod template (stolen). NULL + err: this engine cannot do that. */
+    const char *rank_from;           /* variable that holds a pod's rank; NULL: the index annotation of its Job;
+                                        "": only rank 0 runs the runner */
+    bool needs_service;              /* k8s_render_service() belongs to a job of several nodes */
+    /* The object's spec, owned, from the pod template (stolen). NULL + err: this engine cannot do that. */
     json_t *(*render)(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err);
     void (*read)(const json_t *object, struct k8s_workload *out);
     /* The rank of one of its pods; -1: it has none (MPI's launcher is 0). */
     int (*rank)(const json_t *pod);
-    /* Rendezvous: the DNS name of a rank inside the namespace. */
+    /* Rendezvous: the DNS name of a rank inside the namespace; nothing: it has none. */
     void (*host)(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out);
 };
 extern const struct k8s_engine k8s_engines[];        /* ended by a row without name */
@@ -157,6 +163,17 @@ const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: 
 const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan, bool (*has)(void *context, const char *group),
                                         void *context, struct sw_error *err);
 char *k8s_engine_api(const struct k8s_engine *engine);                 /* "batch/v1"; owned */
+/* What an engine's object restarts by itself: retries that are left to this attempt; 0: evictions are not retried. */
+int k8s_restarts(const struct sw_plan *plan, const struct k8s_site *site);
+/* kubernetes_engine_status.c: `read` and `rank` of the table above. */
+void k8s_read_job(const json_t *object, struct k8s_workload *out);
+void k8s_read_jobset(const json_t *object, struct k8s_workload *out);
+void k8s_read_kubeflow(const json_t *object, struct k8s_workload *out);
+void k8s_read_trainjob(const json_t *object, struct k8s_workload *out);
+void k8s_read_volcano(const json_t *object, struct k8s_workload *out);
+int k8s_rank_index(const json_t *pod);
+int k8s_rank_kubeflow(const json_t *pod);
+int k8s_rank_volcano(const json_t *pod);
 
 /* ---- render (kubernetes_render.c, kubernetes_volumes.c), pure ------------------------------------ */
 
@@ -199,6 +216,9 @@ json_t *k8s_volume_source(const struct k8s_volume *volume, const char *name);   
 char *k8s_results_source(const struct sw_plan *plan);
 char *k8s_results_inside(const struct sw_plan *plan);                /* "/results", or "/results/ID"; owned */
 
+/* Several ranks: marks the outputs ("own") that lie in no volume that all pods share. */
+void k8s_mark_own(const struct sw_plan *plan, json_t *outputs);
+
 /* The table for kit/rest: fields of a Job that an error names, and the keys that decide them. */
 extern const struct sw_rest_field k8s_fields[];
 
@@ -216,6 +236,7 @@ enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu
 json_t *k8s_pod_requests(const json_t *spec);
 /* Adds what a pod holds to the sums of its node: node -> resource -> thousandths. Pure. */
 void k8s_capacity_use(json_t *used, const json_t *pod);
+extern const char *const k8s_model_labels[];         /* that name the GPU model; NULL-ended, NVIDIA's first */
 /* The GPU model that a node's labels name, borrowed; NULL: none. Is it of this type ("h100")? */
 const char *k8s_gpu_model(const json_t *node);
 bool k8s_gpu_is(const char *type, const char *model);
@@ -240,7 +261,8 @@ void k8s_capacity_count(const struct sw_plan *plan, const json_t *pod, const jso
 int k8s_capacity_check(const struct sw_plan *plan, const struct k8s_capacity *capacity, struct sw_error *err);
 /* "3 of 12 nodes match, 9 tainted". */
 void k8s_capacity_words(const struct k8s_capacity *capacity, struct sw_buf *out);
-/* The lists, asked for. *nodes NULL without error: listing nodes is forbidden. Of labels only those that the
+
+/* The lists (kubernetes_nodes.c), asked for. *nodes NULL without error: listing nodes is forbidden. Of labels only those that the
  * plan (NULL: none) asks about are kept, and arch and GPU model. *used: NULL where listing all pods is
  * forbidden; `used` NULL: not wanted. Owned. */
 int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,

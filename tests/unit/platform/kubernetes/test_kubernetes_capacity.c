@@ -54,8 +54,8 @@ static struct k8s_capacity counted(const struct asked *asked, const char *nodes_
                                    struct sw_error *err)
 {
     sw_auto(json) json_t *nodes = parsed(nodes_text), *pods = pods_text ? parsed(pods_text) : NULL;
-    sw_autofree char *text = sw_format("{'spec':{'containers':[{'resources':{'limits':{%s}}}]%s}}", asked->limits,
-                                       asked->pod ? asked->pod : "");
+    sw_autofree char *text = sw_format("{'spec':{'containers':[{'resources':{'limits':{%s}}}]%s}}",
+                                       asked->limits, asked->pod ? asked->pod : "");
     sw_auto(json) json_t *pod = parsed(text), *used = pods ? json_object() : NULL;
     sw_auto(json) json_t *options = asked->options ? parsed(asked->options) : NULL;
     struct sw_plan plan = { .nodes = asked->nodes ? asked->nodes : 1, .options = options,
@@ -86,7 +86,8 @@ static void nodes_are_counted_as_the_scheduler_would(void **state)
         { { .limits = "'nvidia.com/gpu':'8'", .pod = ",'nodeSelector':{'pool':'big'}" }, 2, 1, 2, 1, 2 },
         { { .limits = "'nvidia.com/gpu':'1'", .gpu_type = "a100" }, 1, 0, 5, 0, 4 },
         { { .limits = "'nvidia.com/gpu':'1'", .gpu_type = "H100 80GB" }, 2, 1, 2, 1, 16 },
-        { { .limits = "'nvidia.com/gpu':'8'", .pod = ",'tolerations':[{'operator':'Exists'}]" }, 5, 0, 0, 1, 3 },
+        { { .limits = "'nvidia.com/gpu':'8'", .pod = ",'tolerations':[{'operator':'Exists'}]" },
+          5, 0, 0, 1, 3 },
     };
 
     (void)state;
@@ -139,7 +140,8 @@ static void required_terms_of_the_affinity_select_nodes(void **state)
         { "{'matchExpressions':[{'key':'rack','operator':'Lt','values':['7']}]}", 0 },
         { "{'matchExpressions':[{'key':'pool','operator':'Later'}]}", 6 },
         { "{'matchFields':[{'key':'metadata.name','operator':'In','values':['a']}]}", 1 },
-        { "{'matchExpressions':[{'key':'pool','operator':'Exists'},{'key':'rack','operator':'DoesNotExist'}]}", 1 },
+        { "{'matchExpressions':[{'key':'pool','operator':'Exists'},"
+          "{'key':'rack','operator':'DoesNotExist'}]}", 1 },
         { "{'matchExpressions':[{'key':'pool','operator':'DoesNotExist'}]},"
           "{'matchExpressions':[{'key':'rack','operator':'Exists'}]}", 5 },
         { "{}", 0 },
@@ -147,7 +149,8 @@ static void required_terms_of_the_affinity_select_nodes(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
-        sw_autofree char *pod = sw_format(",'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':"
+        sw_autofree char *pod = sw_format(",'affinity':{'nodeAffinity':{"
+                                          "'requiredDuringSchedulingIgnoredDuringExecution':"
                                           "{'nodeSelectorTerms':[%s]}}}", cases[i].terms);
         struct asked asked = { .limits = "'cpu':'1'", .pod = pod };
         struct sw_error err;
@@ -187,21 +190,23 @@ static void what_pods_hold_is_not_free(void **state)
 static void only_what_can_never_fit_is_refused(void **state)
 {
     static const struct { struct asked asked; const char *message, *hint; } cases[] = {
-        { { .limits = "'nvidia.com/gpu':'8'", .nodes = 4 }, NULL, NULL },         /* two on the cordoned one */
+        { { .limits = "'nvidia.com/gpu':'8'", .nodes = 4 }, NULL, NULL },      /* two on the cordoned one */
         { { .limits = "'nvidia.com/gpu':'8'", .nodes = 5 },
-          "needs 5 x 8 nvidia.com/gpu; there is room for 4, were all nodes empty (4 of 6 nodes match, 1 tainted, 1 not ready)", "autoscaler" },
+          "needs 5 x 8 nvidia.com/gpu; there is room for 4, were all nodes empty "
+          "(4 of 6 nodes match, 1 tainted, 1 not ready)", "autoscaler" },
         { { .limits = "'nvidia.com/gpu':'8'", .nodes = 5, .options = "{'autoscaler':true}" }, NULL, NULL },
-        { { .limits = "'nvidia.com/gpu':'32'" }, "needs 1 x 32 nvidia.com/gpu; the largest matching node has 16 "
-          "nvidia.com/gpu (4 of 6", NULL },
+        { { .limits = "'nvidia.com/gpu':'32'" },
+          "needs 1 x 32 nvidia.com/gpu; the largest matching node has 16 nvidia.com/gpu (4 of 6", NULL },
         { { .limits = "'nvidia.com/gpu':'8','cpu':'65','memory':'1Ti'" },
-          "8 nvidia.com/gpu + 65 CPUs + 1 TiB of memory; the largest matching node has 64 CPUs and 512 GiB of "
-          "memory", NULL },
+          "8 nvidia.com/gpu + 65 CPUs + 1 TiB of memory; the largest matching node has 64 CPUs and "
+          "512 GiB of memory", NULL },
         { { .limits = "'nvidia.com/gpu':'1'", .pod = ",'nodeSelector':{'pool':'none'}" },
           "room for 0, were all nodes empty (0 of 6 nodes match, 6 not selected)", NULL },
         { { .limits = "'amd.com/gpu':'1'", .options = "{'gpu_resource':'amd.com/gpu'}" },
           "none of the cluster's 6 nodes has amd.com/gpu",
           "the cluster has nvidia.com/gpu; set kubernetes.gpu_resource" },
-        { { .limits = "'nvidia.com/gpu':'64'", .options = "{'resource_claims':[{'name':'g'}]}" }, NULL, NULL },
+        { { .limits = "'nvidia.com/gpu':'64'", .options = "{'resource_claims':[{'name':'g'}]}" },
+          NULL, NULL },
     };
 
     (void)state;
@@ -245,7 +250,8 @@ static void gpus_of_a_silent_device_plugin_come_back(void **state)
 
 static void a_taint_of_the_gpus_own_name_closes_no_gpu_node(void **state)
 {
-    static const char nodes[] = "[" NODE("g", "", "'taints':[{'key':'nvidia.com/gpu','effect':'NoSchedule'}]", GPUS(8)) "]";
+    static const char nodes[] = "[" NODE(
+        "g", "", "'taints':[{'key':'nvidia.com/gpu','effect':'NoSchedule'}]", GPUS(8)) "]";
     struct asked asked = { .limits = "'nvidia.com/gpu':'8'" };
     struct sw_error err;
 

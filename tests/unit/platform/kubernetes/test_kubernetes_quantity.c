@@ -46,7 +46,8 @@ static void what_no_number_holds_is_the_largest_one(void **state)
 static void other_texts_are_no_quantity(void **state)
 {
     static const char *const cases[] = { "", "-1", "Gi", "1GiB", "1g", "1 Gi", "e3", "1e", "1e+",
-                                         "1e3x", ".", "+", "1..2", "1ei", "1mi", "0x10", "1K", "nan", "1E3i" };
+                                         "1e3x", ".", "+", "1..2", "1ei", "1mi", "0x10", "1K", "nan",
+                                         "1E3i" };
 
     (void)state;
     assert_int_equal(k8s_quantity(NULL), -1);

@@ -242,12 +242,15 @@ static const json_t *disruption_of(const json_t *pod, const struct k8s_engine *e
     const json_t *at[] = { json_object_get(pod, "status"), is_true(target) ? target : NULL,
                            terminated_of(pod, engine) };
 
-    for (size_t i = 0; i < SW_COUNT(at); i++)
-        for (size_t j = 0; at[i] && j < SW_COUNT(disruptions); j++)
-            if (sw_text_starts(sw_json_str(at[i], "reason"), disruptions[j].said)) {
+    for (size_t i = 0; i < SW_COUNT(at); i++) {
+        const char *said = sw_json_str(at[i], "reason");
+
+        for (size_t j = 0; said && j < SW_COUNT(disruptions); j++)
+            if (sw_text_starts(said, disruptions[j].said)) {
                 *row = j;
                 return at[i];
             }
+    }
     return NULL;
 }
 

@@ -57,6 +57,10 @@
 #define SW_REASON_NODE_BOOT         "node-boot"         /* its nodes are starting */
 #define SW_REASON_IMAGE             "image"             /* its image is being fetched */
 #define SW_REASON_MOUNT             "mount"             /* a volume cannot be mounted */
+#define SW_REASON_POD_SECURITY      "pod-security"      /* its namespace does not allow such a pod */
+#define SW_REASON_ADMISSION         "admission"         /* a rule of the cluster refuses its pod */
+#define SW_REASON_CRASH_LOOP        "crash-loop"        /* its container ends again and again */
+#define SW_REASON_NODE_REFUSED      "node-refused"      /* the node that it was given did not take it */
 #define SW_REASON_CODE              "code"              /* its code is being unpacked */
 #define SW_REASON_STARTING          "starting"          /* it is being started */
 #define SW_REASON_ENDING            "ending"            /* it is being ended */

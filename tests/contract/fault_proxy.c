@@ -5,6 +5,8 @@
  */
 #include "fault_proxy.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,7 +25,7 @@
 enum { HEAD_MAX = 65536, PIECE = 65536 };
 
 static struct {                       /* of the process in between */
-    char real[108];
+    struct fault_proxy is;
     int down, empty;                  /* requests to refuse, lists to empty */
     bool lose;                        /* the answer to the next start */
     int slow_ms;
@@ -32,13 +34,32 @@ static struct {                       /* of the process in between */
 
 static pid_t between;
 
-static int connect_to(const char *path)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+union address {
+    struct sockaddr any;
+    struct sockaddr_un path;
+    struct sockaddr_in port;
+};
 
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+static socklen_t address_of(const char *where, union address *out)
+{
+    memset(out, 0, sizeof *out);
+    if (*where >= '0' && *where <= '9') {
+        out->port = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(where)),
+                                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        return sizeof out->port;
+    }
+    out->path.sun_family = AF_UNIX;
+    snprintf(out->path.sun_path, sizeof out->path.sun_path, "%s", where);
+    return sizeof out->path;
+}
+
+static int connect_to(const char *where)
+{
+    union address address;
+    socklen_t size = address_of(where, &address);
+    int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && connect(fd, &address.any, size) == 0)
         return fd;
     if (fd >= 0)
         close(fd);
@@ -67,7 +88,7 @@ static size_t read_head(int fd, char *head)
 static void send_head(int to, const char *head, size_t length)
 {
     const char *line = strstr(head, "\r\n") + 2;
-    const char *close_it = "Connection: close\r\n";
+    const char *close_it = strcasestr(head, "\r\nUpgrade:") ? "" : "Connection: close\r\n";
 
     sw_write_all(to, head, (size_t)(line - head));
     sw_write_all(to, close_it, strlen(close_it));
@@ -104,9 +125,23 @@ static bool take_one(int *count)
     return taken;
 }
 
+/* Is one of the words, with '|' between them, in the first line? */
+static bool is_named(const char *head, const char *words)
+{
+    for (const char *word = words; word && *word;) {
+        size_t length = strcspn(word, "|");
+
+        if (memmem(head, strcspn(head, "\r"), word, length))
+            return true;
+        word += length + (word[length] == '|');
+    }
+    return false;
+}
+
 static bool loses(const char *head)
 {
-    bool lost = strncmp(head, "POST", 4) == 0 && memmem(head, strcspn(head, "\r"), "/start", 6);
+    bool lost = strncmp(head, "POST", 4) == 0 && is_named(head, rules.is.start) &&
+                !is_named(head, rules.is.not_start);
 
     pthread_mutex_lock(&rules.lock);
     lost = lost && rules.lose;
@@ -116,21 +151,29 @@ static bool loses(const char *head)
     return lost;
 }
 
+static void send_empty(int client)
+{
+    char text[512];
+    int length = snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                          "Content-Length: %zu\r\nConnection: close\r\n\r\n%s", strlen(rules.is.empty),
+                          rules.is.empty);
+
+    sw_write_all(client, text, (size_t)length);
+}
+
 static void *serve(void *context)
 {
-    static const char nothing[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                                  "Content-Length: 2\r\nConnection: close\r\n\r\n[]";
     int client = (int)(intptr_t)context, server = -1;
     char *head = sw_alloc(HEAD_MAX);
     size_t length = read_head(client, head);
-    bool is_list = length && memmem(head, strcspn(head, "\r"), "/containers/json", 16);
+    bool is_list = length && strncmp(head, "GET", 3) == 0 && is_named(head, rules.is.list);
 
     if (length && rules.slow_ms)
         nanosleep(&(struct timespec){ .tv_nsec = rules.slow_ms * 1000000L }, NULL);
     if (length && !take_one(&rules.down)) {
         if (is_list && take_one(&rules.empty)) {
-            sw_write_all(client, nothing, strlen(nothing));
-        } else if ((server = connect_to(rules.real)) >= 0) {
+            send_empty(client);
+        } else if ((server = connect_to(rules.is.real)) >= 0) {
             send_head(server, head, length);
             relay(client, server, !loses(head));
         }
@@ -194,19 +237,20 @@ void fault_proxy_end(void)
     between = 0;
 }
 
-void fault_proxy_begin(const char *socket_path, const char *real, const char *words)
+void fault_proxy_begin(const struct fault_proxy *proxy, const char *words)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    union address address;
+    socklen_t size = address_of(proxy->listen, &address);
+    int listener = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     pid_t parent = getpid();
 
     fault_proxy_end();
-    unlink(socket_path);
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", socket_path);
-    snprintf(rules.real, sizeof rules.real, "%s", real);
+    if (address.any.sa_family == AF_UNIX)
+        unlink(proxy->listen);
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+    rules.is = *proxy;                   /* what it borrows is the caller's: the process is a copy */
     read_rules(words);
-    if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) < 0 ||
-        listen(listener, 64) < 0)
+    if (listener < 0 || bind(listener, &address.any, size) < 0 || listen(listener, 64) < 0)
         abort();
     between = fork();
     if (between == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault_proxy.h - a proxy before a server on a unix socket that refuses, delays, loses or falsifies:
- * what the cases of cases_faults.c ask for, in their words.
+ * fault_proxy.h - a proxy before a server on a unix socket or a port of this machine that refuses, delays, loses or
+ * falsifies: what the cases of cases_faults.c ask for, in their words.
  *
+ *     ""                           nothing is changed
  *     down | down 3 calls          connections are closed
  *     slow 50ms                    each request waits
  *     lose-answer                  the next start is done, and its answer lost
@@ -12,8 +13,16 @@
 #ifndef SW_TESTS_CONTRACT_UNRULY_H
 #define SW_TESTS_CONTRACT_UNRULY_H
 
-/* Listen at `socket_path` from now on, in a process of its own; one at a time. */
-void fault_proxy_begin(const char *socket_path, const char *real, const char *words);
+struct fault_proxy {
+    const char *listen, *real;        /* paths of sockets, or numbers of ports */
+    /* In the first line of a request: */
+    const char *list;                 /* it is a list; several with '|' between */
+    const char *start, *not_start;    /* it starts a job, unless the other is in it, too (NULL: no other) */
+    const char *empty;                /* the answer of an empty list */
+};
+
+/* Listen from now on, in a process of its own; one at a time. */
+void fault_proxy_begin(const struct fault_proxy *proxy, const char *words);
 void fault_proxy_end(void);
 
 #endif

@@ -61,7 +61,8 @@ static void disturb(const char *dir, const char *api)
     snprintf(path, sizeof path, "%s/fault_proxy.sock", dir);
     fault_proxy_end();
     if (api)
-        fault_proxy_begin(path, engine, api);
+        fault_proxy_begin(&(struct fault_proxy){ .listen = path, .real = engine, .list = "/containers/json",
+                                                 .start = "/start", .empty = "[]" }, api);
     lead_to(dir, api ? path : engine, link, sizeof link);
     snprintf(host, sizeof host, "%s%s", is_far(real) ? real : "unix://", link);
     setenv("DOCKER_HOST", host, 1);

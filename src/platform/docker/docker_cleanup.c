@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "platform/kit/log.h"
+#include "platform/kit/orphans.h"
 
 /* ---- finalize -------------------------------------------------------------------------------- */
 
@@ -137,35 +137,22 @@ void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_
 
 struct docker_orphan_search {
     struct docker_api *api;
-    const struct sw_sweep *sweep;
-    json_t *found;
+    struct sw_orphans orphans;
 };
-
-/* Whose it is, when it is not this store's; owned; NULL: ours. */
-static char *owner_of(const struct docker_orphan_search *search, const json_t *thing)
-{
-    const char *store = docker_label(thing, LABEL_STORE), *uid = docker_label(thing, LABEL_UID);
-    const char *who = docker_label(thing, LABEL_OWNER);
-
-    if (store && sw_text_same(store, search->sweep->store_id))
-        return NULL;
-    if (!store)
-        return sw_format("of %s, no store's mark", who ? who : "an unknown user");
-    return sw_format("of %s (uid %s), another store", who ? who : "another user", uid ? uid : "?");
-}
 
 /* `kept`: why it stays although it is ours; NULL: it may go. */
 static bool add_left(const struct docker_orphan_search *search, const char *what, const char *where,
                      const json_t *thing, const char *job, const char *kept)
 {
-    sw_autofree char *owner = thing ? owner_of(search, thing) : NULL;
-    bool goes = search->sweep->remove && !owner && !kept;
+    return sw_orphan_add(&search->orphans, &(struct sw_orphan){
+        .what = what, .where = where, .job = job, .kept = kept, .marked = thing != NULL,
+        .store = docker_label(thing, LABEL_STORE), .uid = docker_label(thing, LABEL_UID),
+        .owner = docker_label(thing, LABEL_OWNER) });
+}
 
-    json_array_append_new(search->found, sw_json_object(
-        SW_STR("what", what), SW_STR("where", where), SW_STR("job", job ? job : ""),
-        SW_STR_OPT("owner", owner), SW_STR_OPT("kept", owner ? NULL : kept),
-        SW_BOOL("removed", goes)));
-    return goes;
+static bool is_known(const struct docker_orphan_search *search, const char *job)
+{
+    return search->orphans.sweep->known(search->orphans.sweep->context, job);
 }
 
 static int left_containers(const struct docker_orphan_search *search, struct sw_error *err)
@@ -179,7 +166,7 @@ static int left_containers(const struct docker_orphan_search *search, struct sw_
         const char *name = docker_listed_name(container);
 
         /* One that runs is a job, not a leftover. */
-        if (!job || !id || search->sweep->known(search->sweep->context, job) ||
+        if (!job || !id || is_known(search, job) ||
             !docker_is_over(sw_json_str(container, "State")))
             continue;
         if (add_left(search, "container", name ? name : id, container, job, NULL) &&
@@ -204,47 +191,28 @@ static int left_volumes(const struct docker_orphan_search *search, const char *l
         const char *job = docker_label(volume, LABEL_ID), *name = sw_json_str(volume, "Name");
         bool clone = job && name && docker_is_clone_volume(job, name);
 
-        if (!name || (!cache && (!job || search->sweep->known(search->sweep->context, job))))
+        if (!name || (!cache && (!job || is_known(search, job))))
             continue;
         goes = cache ? add_left(search, "cache", name, NULL, NULL, NULL)
                      : add_left(search, "volume", name, volume, job,
-                                clone || search->sweep->results
+                                clone || search->orphans.sweep->results
                                     ? NULL : "results that were not fetched: --results removes them");
         if (goes && (clone ? docker_forget_clone(search->api, name, NULL)
                            : docker_forget(search->api, sw_rest_path("/volumes/%s", name), NULL)) < 0)
-            json_object_set_new(json_array_get(search->found, json_array_size(search->found) - 1),
-                                "removed", json_false());
+            sw_orphan_stays(&search->orphans);
     }
     return reply ? 0 : -1;
-}
-
-static void left_folders(const struct docker_orphan_search *search, const struct sw_connection *conn)
-{
-    sw_auto(json) json_t *names = sw_folder_names(docker_of(conn)->root, NULL);
-    json_t *name;
-    size_t i;
-
-    json_array_foreach(names, i, name) {
-        const char *id = json_string_value(name);
-        sw_autofree char *path = docker_job_folder(conn, id), *results = sw_path_join(path, "results");
-
-        if (*id == '.' || search->sweep->known(search->sweep->context, id) ||
-            sw_file_exists(results))                     /* results are never removed by it */
-            continue;
-        if (add_left(search, "folder", path, NULL, id, NULL))
-            sw_remove_tree(path, NULL);
-    }
 }
 
 json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
     sw_auto(json) json_t *found = json_array();
-    struct docker_orphan_search search = { api, sweep, found };
+    struct docker_orphan_search search = { api, { sweep, found } };
 
     if (left_containers(&search, err) < 0 || left_volumes(&search, LABEL_ID, err) < 0 ||
         (sweep->caches && left_volumes(&search, LABEL_CACHE, err) < 0))
         return NULL;
-    left_folders(&search, conn);
+    sw_orphan_folders(&search.orphans, docker_of(conn)->root);
     return sw_take(found);
 }

@@ -37,7 +37,7 @@ static int look(struct kube *kube, const char *namespace, const char *resource, 
     sw_autofree char *path = kube_path("v1", namespace, resource, name);
     struct sw_error why = { 0 };
     struct sw_rest_seen seen = { 0 };
-    struct sw_rest_call call = { .path = path, .repeatable = true, .changes_nothing = true, .seen = &seen };
+    struct sw_rest_call call = { .path = path, .repeatable = true, .seen = &seen };
     int result = sw_rest_call(kube->rest, &call, answer, &why);
 
     sw_rest_seen_done(&seen);
@@ -97,7 +97,7 @@ int kube_version(struct kube *kube, int *major, int *minor, struct sw_error *err
     int first = __atomic_load_n(&kube->major, __ATOMIC_ACQUIRE), second;
 
     if (!first) {
-        struct sw_rest_call call = { .path = "/version", .repeatable = true, .changes_nothing = true };
+        struct sw_rest_call call = { .path = "/version", .repeatable = true };
 
         if (sw_rest_call(kube->rest, &call, &version, err) < 0)
             return -1;

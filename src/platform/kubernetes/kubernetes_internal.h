@@ -6,14 +6,17 @@
  *     kubernetes_options.c    the block `kubernetes:`
  *     kubernetes_volumes.c    volumes and mounts of a pod (pure)
  *     kubernetes_render.c     plan to pod, ConfigMap, Secret, Service (pure)
- *     kubernetes_engines.c    pod to Job, JobSet, PyTorchJob, TrainJob, MPIJob, Volcano Job; and back: what the
- *                             status of such an object says (pure)
+ *     kubernetes_engines.c    pod to Job, JobSet, PyTorchJob, TrainJob, MPIJob, Volcano Job (pure)
+ *     kubernetes_engine_status.c  and back: what the status of such an object says (pure)
  *     kubernetes_quantity.c   "500m", "64Gi" (pure)
+ *     kubernetes_match.c      may this node take this pod? (pure)
  *     kubernetes_capacity.c   does it fit? (pure, from the lists of nodes and pods)
+ *     kubernetes_nodes.c      these lists, asked for
  *     kubernetes_submit.c     the objects are sent, in an order that loses nothing
  *     kubernetes_pull.c       the image pull secret
  *     kubernetes_states.c     pods and their owner to one observation (pure)
  *     kubernetes_waiting.c    why a pod waits, in words with numbers (pure)
+ *     kubernetes_list.c       our objects and pods, listed for many jobs at once
  *     kubernetes_watch.c      list and watch of all our objects, and the cache
  *     kubernetes_observe.c    observe, reconcile, evidence, replicas
  *     kubernetes_cancel.c     cancel, cleanup, orphans
@@ -67,7 +70,7 @@
 #define K8S_CONTAINER "slipway"                  /* the container's name; MPI and PyTorch want their own */
 #define K8S_HOME      "/.slipway"                /* our folder in the container */
 #define K8S_BIN       K8S_HOME "/bin"            /* the runner: K8S_BIN "/slipway-runner" */
-#define K8S_JOB       K8S_HOME "/job"            /* payload.json, plan.json, ca.pem, code */
+#define K8S_FILES     K8S_HOME "/job"            /* payload.json, plan.json, ca.pem, code */
 #define K8S_SECRETS   K8S_HOME "/secrets"        /* the file `secrets` */
 #define K8S_WORK      K8S_HOME "/work"           /* emptyDir */
 #define K8S_RESULTS   "/results"
@@ -130,9 +133,11 @@ struct k8s_site {                    /* what render needs beyond the plan; all b
     const char *runner;              /* name of the ConfigMap or Secret; NULL: K8S_RUNNER_IMAGE */
     const char *pull_secret;         /* NULL: none */
     const char *owner;               /* user@machine */
+    const json_t *gpu_products;      /* labels nvidia.com/gpu.product that the GPU type means; NULL: not known */
     bool restricted;                 /* the namespace demands it */
     bool has_secrets, has_code;
-    int pieces;                      /* ConfigMaps that hold the code */
+    int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code: keys code.tar.gz.0, ...;
+                                        0: NAME itself holds code.tar.gz */
 };
 
 struct k8s_engine {
@@ -142,12 +147,15 @@ struct k8s_engine {
     const char *kind, *plural;       /* "JobSet", "jobsets" */
     const char *container;           /* what the container must be called */
     const char *suspend;             /* "spec.suspend", "spec.runPolicy.suspend"; NULL: cannot be suspended */
-    /* The object, owned, from the pod template (stolen). NULL + err: this engine cannot do that. */
+    const char *rank_from;           /* variable that holds a pod's rank; NULL: the index annotation of its Job;
+                                        "": only rank 0 runs the runner */
+    bool needs_service;              /* k8s_render_service() belongs to a job of several nodes */
+    /* The object's spec, owned, from the pod template (stolen). NULL + err: this engine cannot do that. */
     json_t *(*render)(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err);
     void (*read)(const json_t *object, struct k8s_workload *out);
     /* The rank of one of its pods; -1: it has none (MPI's launcher is 0). */
     int (*rank)(const json_t *pod);
-    /* Rendezvous: the DNS name of a rank inside the namespace. */
+    /* Rendezvous: the DNS name of a rank inside the namespace; nothing: it has none. */
     void (*host)(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out);
 };
 extern const struct k8s_engine k8s_engines[];        /* ended by a row without name */
@@ -156,6 +164,17 @@ const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: 
 const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan, bool (*has)(void *context, const char *group),
                                         void *context, struct sw_error *err);
 char *k8s_engine_api(const struct k8s_engine *engine);                 /* "batch/v1"; owned */
+/* What an engine's object restarts by itself: retries that are left to this attempt; 0: evictions are not retried. */
+int k8s_restarts(const struct sw_plan *plan, const struct k8s_site *site);
+/* kubernetes_engine_status.c: `read` and `rank` of the table above. */
+void k8s_read_job(const json_t *object, struct k8s_workload *out);
+void k8s_read_jobset(const json_t *object, struct k8s_workload *out);
+void k8s_read_kubeflow(const json_t *object, struct k8s_workload *out);
+void k8s_read_trainjob(const json_t *object, struct k8s_workload *out);
+void k8s_read_volcano(const json_t *object, struct k8s_workload *out);
+int k8s_rank_index(const json_t *pod);
+int k8s_rank_kubeflow(const json_t *pod);
+int k8s_rank_volcano(const json_t *pod);
 
 /* ---- render (kubernetes_render.c, kubernetes_volumes.c), pure ------------------------------------ */
 
@@ -198,29 +217,64 @@ json_t *k8s_volume_source(const struct k8s_volume *volume, const char *name);   
 char *k8s_results_source(const struct sw_plan *plan);
 char *k8s_results_inside(const struct sw_plan *plan);                /* "/results", or "/results/ID"; owned */
 
+/* Several ranks: marks the outputs ("own") that lie in no volume that all pods share. */
+void k8s_mark_own(const struct sw_plan *plan, json_t *outputs);
+
 /* The table for kit/rest: fields of a Job that an error names, and the keys that decide them. */
 extern const struct sw_rest_field k8s_fields[];
 
-/* ---- capacity (kubernetes_quantity.c, kubernetes_capacity.c), pure ------------------------------- */
+/* ---- capacity (kubernetes_quantity.c, kubernetes_match.c, kubernetes_capacity.c) ------------------ */
 
-/* "500m", "64Gi", "1e3", "2": thousandths; -1: no quantity. */
+/* "500m", "64Gi", "1e3", "2": thousandths, rounded up, at most INT64_MAX; -1: no quantity. Pure. */
 int64_t k8s_quantity(const char *text);
+/* k8s_at(node, "status/allocatable"); NULL: not there. Borrowed. */
+const json_t *k8s_at(const json_t *object, const char *path);
 
-struct k8s_capacity {                /* of the nodes that match selector, affinity and tolerations */
-    int nodes, matching;             /* all nodes; those that may take it */
-    int tainted, unselected, not_ready;      /* why others may not */
-    int64_t allocatable, free;       /* GPUs on the matching ones */
-    int fit, fit_free;               /* pods of this size that fit on empty nodes; that fit now */
-    int64_t most;                    /* GPUs of the largest matching node */
+enum k8s_match { K8S_MATCHES, K8S_NOT_READY, K8S_TAINTED, K8S_UNSELECTED };
+/* May a node take a pod with this spec, whatever else is on it? `gpu`: the device that it asks for. Pure. */
+enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu);
+/* What a pod with this spec asks for, and one of "pods": resource -> thousandths. Owned. */
+json_t *k8s_pod_requests(const json_t *spec);
+/* Adds what a pod holds to the sums of its node: node -> resource -> thousandths. Pure. */
+void k8s_capacity_use(json_t *used, const json_t *pod);
+extern const char *const k8s_model_labels[];         /* that name the GPU model; NULL-ended, NVIDIA's first */
+/* The GPU model that a node's labels name, borrowed; NULL: none. Is it of this type ("h100")? */
+const char *k8s_gpu_model(const json_t *node);
+bool k8s_gpu_is(const char *type, const char *model);
+
+struct k8s_capacity {
+    int nodes, matching;             /* all nodes; those that may take it now */
+    int tainted, unselected, not_ready;      /* why others may not; what is not ready matches otherwise */
+    int64_t allocatable, free;       /* GPUs on the matching ones; free -1: not known */
+    int fit, fit_free;               /* pods that fit on empty nodes; that fit now, -1: not known */
+    int fit_later;                   /* that fit once all is empty and every node is back */
+    int64_t most;                    /* GPUs of the largest node that matches or will */
     char arch[16];                   /* of all matching nodes; "": they differ, or there are none */
-    bool has_gpus;                   /* any node at all has the resource */
+    bool asks_gpus, has_gpus;        /* the pod asks for GPUs; any node at all has the resource */
+    char needs[256];                 /* "8 nvidia.com/gpu + 64 CPUs", of one pod */
+    char lacks[256];                 /* of these no node that matches has enough: "4 nvidia.com/gpu" */
+    char others[128];                /* other devices that the cluster has: "nvidia.com/mig-1g.10gb" */
 };
-void k8s_capacity_count(const struct sw_plan *plan, const json_t *nodes, const json_t *pods, struct k8s_capacity *out);
-/* SW_E_REFUSED with the numbers: it can never fit. What only has to wait passes. */
+/* `pod`: the template as k8s_render_pod() makes it. `used` NULL: not known. Pure. */
+void k8s_capacity_count(const struct sw_plan *plan, const json_t *pod, const json_t *nodes,
+                        const json_t *used, struct k8s_capacity *out);
+/* SW_E_REFUSED with the numbers: it can never fit. What only has to wait passes. Pure. */
 int k8s_capacity_check(const struct sw_plan *plan, const struct k8s_capacity *capacity, struct sw_error *err);
-/* The lists, asked for; *nodes NULL without error: listing nodes is forbidden. Owned arrays. `pods`: those that hold
- * resources, of all namespaces where that is allowed; may be NULL: not wanted. */
-int k8s_capacity_lists(struct sw_connection *conn, json_t **nodes, json_t **pods, struct sw_error *err);
+/* "3 of 12 nodes match, 9 tainted". */
+void k8s_capacity_words(const struct k8s_capacity *capacity, struct sw_buf *out);
+
+/* The lists (kubernetes_nodes.c), asked for. *nodes NULL without error: listing nodes is forbidden. Of labels only those that the
+ * plan (NULL: none) asks about are kept, and arch and GPU model. *used: NULL where listing all pods is
+ * forbidden; `used` NULL: not wanted. Owned. */
+int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,
+                       struct sw_error *err);
+/* All of it for this plan. 1: listing nodes is forbidden, so nothing is known. *products (may be NULL): the
+ * owned array for site.gpu_products, NULL: none. */
+int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool with_pods, json_t **products,
+                    struct k8s_capacity *out, struct sw_error *err);
+/* Calls `take` for each object of a list, page after page. 1: listing is forbidden. */
+int k8s_list_each(struct sw_connection *conn, const char *path, const char *fields,
+                  int (*take)(void *context, json_t *item), void *context, struct sw_error *err);
 
 /* ---- observation (kubernetes_states.c, kubernetes_waiting.c), pure ------------------------------- */
 
@@ -243,8 +297,21 @@ bool k8s_explain_scheduler(const char *said, char *out, size_t size);
 /* The newest pod of a rank; NULL. `restart`: of that restart alone; -1: the newest. */
 const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart);
 int64_t k8s_time_ms(const char *text);           /* RFC 3339; 0: none */
+int k8s_label_number(const json_t *object, const char *label, int missing);
+const json_t *k8s_condition(const json_t *object, const char *type);      /* of its status; NULL: none */
+int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job);
+/* State of one pod alone, and how it ended if it did. */
+void k8s_pod_end(const json_t *pod, const struct k8s_engine *engine, struct sw_observation *seen);
+/* A suspended object of a submit that did not come to its end. */
+bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job);
+/* Why the API server refuses its pods, from the object's events; what Kueue or Volcano waits for. False: nothing. */
+bool k8s_refused(const json_t *events, char reason[48], char message[256]);
+bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256]);
 
-/* ---- lists (kubernetes_watch.c) ------------------------------------------------------------------ */
+/* ---- lists (kubernetes_list.c, kubernetes_watch.c) ----------------------------------------------- */
+
+#define K8S_PODS "pods"
+#define K8S_PAGE "250"               /* objects of one answer: as JSON a pod takes some 30 kB */
 
 extern const struct sw_watch_source k8s_watch_source;
 void *k8s_watch_context(struct sw_connection *conn);                 /* of sw_watch_new(); owned by the watch */
@@ -255,8 +322,16 @@ json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, 
 void k8s_trim(json_t *object);
 /* What is known of one job in that list; `known` borrows from it. */
 void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known);
-/* The same asked for by name: the list may lie for a moment. */
+/* The same of one job, asked for now: a cache may be a moment behind. */
 int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **list, struct sw_error *err);
+/* All objects of a kind in the namespace, page after page. `selector` NULL: all; `each` as in sw_rest_list(). */
+int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
+                   int (*each)(void *context, json_t *object), void *context, struct sw_error *err);
+json_t *k8s_list_new(void);
+/* Puts one object into such a list; what has no id of ours, and children of other objects, are left out. */
+void k8s_list_add(json_t *list, const char *plural, json_t *object);
+/* All of a kind from the watch's cache into such a list. False: the watch does not have this kind now. */
+bool k8s_watch_copy(struct sw_connection *conn, const char *plural, json_t *list);
 
 /* ---- helper pods (kubernetes_files.c) ------------------------------------------------------------ */
 
@@ -272,6 +347,7 @@ SW_PLATFORM_SLOT(kubernetes, observe);
 SW_PLATFORM_SLOT(kubernetes, reconcile);
 SW_PLATFORM_SLOT(kubernetes, evidence);
 SW_PLATFORM_SLOT(kubernetes, replicas);
+SW_PLATFORM_SLOT(kubernetes, wake_fd);
 SW_PLATFORM_SLOT(kubernetes, cancel);
 SW_PLATFORM_SLOT(kubernetes, cleanup);
 SW_PLATFORM_SLOT(kubernetes, orphans);

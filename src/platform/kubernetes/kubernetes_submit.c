@@ -69,32 +69,10 @@ static int settle_engine(struct k8s_sending *s, struct sw_error *err)
     return s->engine ? 0 : sw_pass(err, &why);
 }
 
-/* Labels of GPU models that the job's `gpus: TYPE:COUNT` names, as the nodes have them. */
-static json_t *products_like(const json_t *nodes, const char *type)
-{
-    json_t *found = json_array(), *node;
-    size_t i;
-
-    json_array_foreach(nodes, i, node) {
-        const json_t *labels = json_object_get(json_object_get(node, "metadata"), "labels");
-        const char *product = sw_json_str(labels, "nvidia.com/gpu.product");
-        bool known = false;
-        json_t *one;
-        size_t k;
-
-        json_array_foreach(found, k, one)
-            known |= sw_text_same(json_string_value(one), product);
-        if (product && !known && strcasestr(product, type))
-            json_array_append_new(found, sw_json_text(product));
-    }
-    return found;
-}
-
 /* The runner must fit the node's processor, so nodes that differ need a choice. */
 static int settle_nodes(struct k8s_sending *s, struct sw_error *err)
 {
     static const char *const names[] = { [K8S_ARCH_AMD64] = "amd64", [K8S_ARCH_ARM64] = "arm64" };
-    sw_auto(json) json_t *nodes = NULL;
     struct k8s_capacity capacity = { 0 };
 
     s->site.arch = s->arch;
@@ -102,17 +80,12 @@ static int settle_nodes(struct k8s_sending *s, struct sw_error *err)
         snprintf(s->arch, sizeof s->arch, "%s", names[s->options.arch]);
     if (*s->arch && !s->plan->gpu_type)
         return 0;
-    if (k8s_capacity_lists(s->conn, &nodes, NULL, err) < 0)
+    if (k8s_capacity_of(s->conn, s->plan, false, &s->products, &capacity, err) < 0)
         return -1;
-    if (s->plan->gpu_type && nodes) {
-        s->products = products_like(nodes, s->plan->gpu_type);
-        s->site.gpu_products = json_array_size(s->products) ? s->products : NULL;
-    }
+    s->site.gpu_products = s->products;
     if (*s->arch)
         return 0;
-    if (nodes)
-        k8s_capacity_count(s->plan, nodes, NULL, &capacity);
-    if (nodes && capacity.matching > 0 && !*capacity.arch) {
+    if (capacity.matching > 0 && !*capacity.arch) {
         sw_fail(err, SW_E_SPEC, "the nodes that match are of different processors");
         return sw_hint(err, "choose with 'kubernetes.arch: amd64' or 'arm64'");
     }

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubernetes_adopt.c - jobs that are found by their marks alone: adopt, jobs, orphans.
+ */
+#include "platform/kubernetes/kubernetes_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "platform/kit/orphans.h"
+#include "platform/kubernetes/kubernetes_submit.h"
+
+static const json_t *metadata(const json_t *object)
+{
+    return json_object_get(object, "metadata");
+}
+
+static const char *label(const json_t *object, const char *name)
+{
+    return sw_json_str(json_object_get(metadata(object), "labels"), name);
+}
+
+static const char *note(const json_t *object, const char *name)
+{
+    return sw_json_str(json_object_get(metadata(object), "annotations"), name);
+}
+
+/* ---- every object of ours, engine by engine ------------------------------------------------------ */
+
+struct k8s_visit {
+    struct sw_connection *conn;
+    const struct k8s_engine *engine;
+    int (*take)(void *context, const struct k8s_engine *engine, json_t *object);
+    void *context;
+};
+
+static int visit_one(void *context, json_t *object)
+{
+    const struct k8s_visit *visit = context;
+
+    return visit->take(visit->context, visit->engine, object);
+}
+
+/* An engine that the cluster does not have, or that we may not list, has no objects for us. */
+static int visit_engine(struct k8s_visit *visit, const char *selector, struct sw_error *err)
+{
+    static const struct sw_rest_pages pages = { "items", "metadata.continue", "continue" };
+    sw_autofree char *api = k8s_engine_api(visit->engine);
+    sw_autofree char *path = k8s_path(visit->conn, api, visit->engine->plural, NULL);
+    const struct sw_rest_pair query[] = { { "labelSelector", selector }, { "limit", "500" }, { 0 } };
+    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
+    bool own = visit->engine->choice == K8S_JOB;
+    struct sw_error why = { 0 };
+
+    if (!own && !k8s_group(visit->conn, visit->engine->group, &why))
+        return why.code ? sw_pass(err, &why) : 0;
+    if (sw_rest_list(visit->conn->rest, &call, &pages, visit_one, visit, &why) >= 0)
+        return 0;
+    return !own && (why.code == SW_E_NOT_FOUND || why.code == SW_E_REFUSED) ? 0 : sw_pass(err, &why);
+}
+
+static int visit_all(struct sw_connection *conn, const char *selector,
+                     int (*take)(void *context, const struct k8s_engine *engine, json_t *object), void *context,
+                     struct sw_error *err)
+{
+    struct k8s_visit visit = { .conn = conn, .take = take, .context = context };
+
+    for (visit.engine = k8s_engines; visit.engine->name; visit.engine++)
+        if (visit_engine(&visit, selector, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- adopt -------------------------------------------------------------------------------------- */
+
+struct k8s_newest {
+    json_t *object;                  /* owned */
+    const struct k8s_engine *engine;
+    int attempt;
+};
+
+static int take_newest(void *context, const struct k8s_engine *engine, json_t *object)
+{
+    struct k8s_newest *newest = context;
+    const char *attempt = label(object, K8S_LABEL_ATTEMPT);
+    int number = attempt ? atoi(attempt) : 1;
+
+    if (number <= newest->attempt || !note(object, K8S_NOTE_SENT))
+        return 0;
+    json_decref(newest->object);
+    *newest = (struct k8s_newest){ json_incref(object), engine, number };
+    return 0;
+}
+
+static json_t *read_plan(struct sw_connection *conn, const char *name)
+{
+    sw_autofree char *path = k8s_path(conn, "v1", "configmaps", name);
+    sw_auto(json) json_t *found = NULL;
+    const char *text;
+
+    if (k8s_call(conn, NULL, path, NULL, &found, NULL) < 0)
+        return NULL;
+    text = sw_json_str(json_object_get(found, "data"), "plan.json");
+    return text ? sw_json_parse(text, strlen(text), "plan", NULL) : NULL;
+}
+
+int kubernetes_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
+                     struct sw_error *err)
+{
+    sw_autofree char *selector = sw_format(K8S_LABEL_ID "=%s", id);
+    struct k8s_newest newest = { 0 };
+    sw_auto(json) json_t *object = NULL, *read = NULL;
+    sw_auto(sw_plan) struct sw_plan *known = NULL;
+    const char *signature;
+
+    if (visit_all(conn, selector, take_newest, &newest, err) < 0) {
+        json_decref(newest.object);
+        return -1;
+    }
+    object = newest.object;
+    if (!object)
+        return sw_fail(err, SW_E_NOT_FOUND, "namespace '%s' has no job '%s'", conn->namespace, id);
+    read = read_plan(conn, sw_json_str(metadata(object), "name"));
+    known = read ? sw_plan_from_json(read, NULL) : NULL;
+    k8s_fill_submission(object, newest.engine->name, known, receipt);
+    signature = note(object, K8S_NOTE_SIGNED);
+    snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
+    if (plan)
+        *plan = sw_take(read);
+    return 0;
+}
+
+/* ---- jobs --------------------------------------------------------------------------------------- */
+
+static enum sw_state state_of(const struct k8s_workload *workload)
+{
+    static const enum sw_state states[] = {
+        [K8S_SUSPENDED] = SW_PENDING, [K8S_WAITING] = SW_PENDING, [K8S_ACTIVE] = SW_RUNNING,
+        [K8S_SUCCEEDED] = SW_COMPLETE, [K8S_FAILED] = SW_ERROR,
+    };
+
+    return states[workload->phase];
+}
+
+static int take_job(void *context, const struct k8s_engine *engine, json_t *object)
+{
+    struct k8s_workload workload = { 0 };
+    const char *id = label(object, K8S_LABEL_ID), *attempt = label(object, K8S_LABEL_ATTEMPT);
+    json_t *jobs = context, *other = json_object_get(jobs, id ? id : "");
+    const char *owner = note(object, K8S_NOTE_OWNER);
+    int64_t number = attempt ? atoi(attempt) : 1;
+
+    if (!id || !note(object, K8S_NOTE_SENT) || sw_json_int(other, "attempt", 0) >= number)
+        return 0;
+    engine->read(object, &workload);
+    json_object_set_new(jobs, id, sw_json_object(
+        SW_STR("id", id), SW_STR("state", sw_state_name(state_of(&workload))), SW_STR("owner", owner ? owner : ""),
+        SW_INT("created_ms", workload.created_ms), SW_INT("attempt", number)));
+    return 0;
+}
+
+json_t *kubernetes_jobs(struct sw_connection *conn, struct sw_error *err)
+{
+    sw_auto(json) json_t *jobs = json_object();
+    json_t *list, *job;
+    const char *id;
+
+    if (visit_all(conn, K8S_LABEL_ID, take_job, jobs, err) < 0)
+        return NULL;
+    list = json_array();
+    json_object_foreach(jobs, id, job) {
+        json_object_del(job, "attempt");
+        json_array_append(list, job);
+    }
+    return list;
+}
+
+/* ---- orphans ------------------------------------------------------------------------------------ */
+
+struct k8s_search {
+    struct sw_connection *conn;
+    struct sw_orphans orphans;
+    json_t *used;                    /* names of shared objects that some job mounts */
+    struct sw_error *err;
+};
+
+static void note_used(json_t *used, const json_t *object)
+{
+    sw_autofree char *text = sw_json_dump(object);
+    static const char *const starts[] = { "slipway-runner-", "slipway-pull-" };
+
+    for (size_t i = 0; i < SW_COUNT(starts); i++)
+        for (const char *at = text; (at = strstr(at, starts[i]));) {
+            size_t length = strcspn(at, "\"");
+            sw_autofree char *name = sw_strndup(at, length);
+
+            json_object_set_new(used, name, json_true());
+            at += length;
+        }
+}
+
+/* One that runs is a job, not a leftover. */
+static int take_orphan(void *context, const struct k8s_engine *engine, json_t *object)
+{
+    struct k8s_search *search = context;
+    const char *id = label(object, K8S_LABEL_ID), *name = sw_json_str(metadata(object), "name");
+    sw_autofree char *api = k8s_engine_api(engine), *path = k8s_path(search->conn, api, engine->plural, name);
+    struct k8s_workload workload = { 0 };
+
+    note_used(search->used, object);
+    engine->read(object, &workload);
+    if (!id || search->orphans.sweep->known(search->orphans.sweep->context, id) ||
+        (workload.phase != K8S_SUCCEEDED && workload.phase != K8S_FAILED))
+        return 0;
+    if (sw_orphan_add(&search->orphans, &(struct sw_orphan){
+            .what = engine->name, .where = name, .job = id, .marked = true, .store = label(object, K8S_LABEL_STORE),
+            .uid = note(object, K8S_NOTE_UID), .owner = note(object, K8S_NOTE_OWNER) }) &&
+        k8s_delete(search->conn, path, sw_json_str(metadata(object), "uid"), NULL) < 0)
+        sw_orphan_stays(&search->orphans);
+    return 0;
+}
+
+static int shared_orphans(struct k8s_search *search, const char *plural, struct sw_error *err)
+{
+    static const struct sw_rest_pair partial[] = {
+        { "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" }, { 0 } };
+    sw_autofree char *path = k8s_path(search->conn, "v1", plural, NULL);
+    const struct sw_rest_pair query[] = { { "labelSelector", K8S_LABEL_SHARED }, { 0 } };
+    const struct sw_rest_call call = { .path = path, .query = query, .headers = partial, .repeatable = true };
+    sw_auto(json) json_t *answer = NULL;
+    json_t *object;
+    size_t i;
+
+    if (sw_rest_call(search->conn->rest, &call, &answer, err) < 0)
+        return -1;
+    json_array_foreach(json_object_get(answer, "items"), i, object) {
+        const char *name = sw_json_str(metadata(object), "name");
+        sw_autofree char *one = name ? k8s_path(search->conn, "v1", plural, name) : NULL;
+
+        if (name && !json_object_get(search->used, name) &&
+            sw_orphan_add(&search->orphans, &(struct sw_orphan){ .what = "cache", .where = name }) &&
+            k8s_delete(search->conn, one, sw_json_str(metadata(object), "uid"), NULL) < 0)
+            sw_orphan_stays(&search->orphans);
+    }
+    return 0;
+}
+
+json_t *kubernetes_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
+{
+    sw_auto(json) json_t *found = json_array(), *used = json_object();
+    struct k8s_search search = { conn, { sweep, found }, used, err };
+
+    if (visit_all(conn, K8S_LABEL_ID, take_orphan, &search, err) < 0 ||
+        (sweep->caches && (shared_orphans(&search, "configmaps", err) < 0 ||
+                           shared_orphans(&search, "secrets", err) < 0)))
+        return NULL;
+    sw_orphan_folders(&search.orphans, conn->root);
+    return sw_take(found);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubernetes_engine_status.c - what the status of an engine's object says, and which rank one of its pods is. Pure.
+ *
+ * An object counts as active as soon as one of its pods is ready or has ended; what its pods do in detail is for
+ * kubernetes_states.c to say. Words that are not known leave it waiting: a healthy job is never called failed.
+ */
+#include "platform/kubernetes/kubernetes_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "platform/kit/log_lines.h"
+
+static int64_t time_ms(const json_t *object, const char *key)
+{
+    const char *text = sw_json_str(object, key);
+    int64_t at_ns = 0;
+
+    return text && sw_log_stamp(text, strlen(text), &at_ns) && at_ns > 0 ? at_ns / 1000000 : 0;
+}
+
+static const json_t *condition(const json_t *object, const char *type)
+{
+    const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(list, i, one)
+        if (sw_text_same(sw_json_str(one, "type"), type) && sw_text_same(sw_json_str(one, "status"), "True"))
+            return one;
+    return NULL;
+}
+
+static void say(struct k8s_workload *out, const json_t *condition)
+{
+    const char *reason = sw_json_str(condition, "reason"), *message = sw_json_str(condition, "message");
+
+    snprintf(out->reason, sizeof out->reason, "%s", reason ? reason : "");
+    snprintf(out->message, sizeof out->message, "%s", message ? message : "");
+}
+
+/* What all objects have; and the first of these conditions that is true decides the phase. */
+struct condition_row {
+    const char *type;
+    enum k8s_phase phase;
+};
+
+static void begin(const json_t *object, struct k8s_workload *out)
+{
+    const json_t *metadata = json_object_get(object, "metadata"), *status = json_object_get(object, "status");
+
+    *out = (struct k8s_workload){
+        .phase = K8S_WAITING, .created_ms = time_ms(metadata, "creationTimestamp"),
+        .started_ms = time_ms(status, "startTime"), .ended_ms = time_ms(status, "completionTime"),
+        .sent = sw_json_str(json_object_get(metadata, "annotations"), K8S_NOTE_SENT) != NULL,
+        .deleting = sw_json_str(metadata, "deletionTimestamp") != NULL,
+    };
+}
+
+/* False: none of them is true. */
+static bool by_conditions(const json_t *object, const struct condition_row *rows, struct k8s_workload *out)
+{
+    for (; rows->type; rows++) {
+        const json_t *is = condition(object, rows->type);
+
+        if (!is)
+            continue;
+        out->phase = rows->phase;
+        say(out, is);
+        if (!out->ended_ms && (rows->phase == K8S_SUCCEEDED || rows->phase == K8S_FAILED))
+            out->ended_ms = time_ms(is, "lastTransitionTime");
+        return true;
+    }
+    return false;
+}
+
+static bool is_suspended(const json_t *object)
+{
+    return sw_json_bool(json_object_get(object, "spec"), "suspend", false);
+}
+
+/* ---- each kind ----------------------------------------------------------------------------------- */
+
+/* FailureTarget: pods are still being ended. It is no end yet. */
+void k8s_read_job(const json_t *object, struct k8s_workload *out)
+{
+    static const struct condition_row rows[] = {
+        { "Complete", K8S_SUCCEEDED }, { "Failed", K8S_FAILED }, { "FailureTarget", K8S_ACTIVE },
+        { "SuccessCriteriaMet", K8S_ACTIVE }, { "Suspended", K8S_SUSPENDED }, { 0 }
+    };
+    const json_t *status = json_object_get(object, "status");
+    bool alone = sw_json_int(json_object_get(object, "spec"), "parallelism", 1) <= 1;
+    int64_t failed = sw_json_int(status, "failed", 0);
+
+    begin(object, out);
+    if (!by_conditions(object, rows, out))
+        out->phase = is_suspended(object) ? K8S_SUSPENDED
+                     : sw_json_int(status, "ready", 0) + sw_json_int(status, "succeeded", 0) > 0 ? K8S_ACTIVE
+                                                                                               : K8S_WAITING;
+    if (out->phase == K8S_FAILED)
+        failed--;                              /* the last one ended it */
+    out->restarts = alone && failed > 0 ? (int)failed : 0;
+}
+
+/* Of the Jobs below a JobSet or TrainJob. */
+static bool any_ready(const json_t *jobs)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(jobs, i, one)
+        if (sw_json_int(one, "ready", 0) + sw_json_int(one, "succeeded", 0) > 0)
+            return true;
+    return false;
+}
+
+static void read_set(const json_t *object, const struct condition_row *rows, const char *jobs, struct k8s_workload *out)
+{
+    const json_t *status = json_object_get(object, "status");
+
+    begin(object, out);
+    if (!by_conditions(object, rows, out))
+        out->phase = is_suspended(object) ? K8S_SUSPENDED
+                     : any_ready(json_object_get(status, jobs)) ? K8S_ACTIVE : K8S_WAITING;
+    out->restarts = (int)sw_json_int(status, "restarts", 0);
+}
+
+void k8s_read_jobset(const json_t *object, struct k8s_workload *out)
+{
+    static const struct condition_row rows[] = {
+        { "Completed", K8S_SUCCEEDED }, { "Failed", K8S_FAILED }, { "Suspended", K8S_SUSPENDED }, { 0 }
+    };
+
+    read_set(object, rows, "replicatedJobsStatus", out);
+}
+
+void k8s_read_trainjob(const json_t *object, struct k8s_workload *out)
+{
+    static const struct condition_row rows[] = {
+        { "Complete", K8S_SUCCEEDED }, { "Failed", K8S_FAILED }, { "Suspended", K8S_SUSPENDED }, { 0 }
+    };
+
+    read_set(object, rows, "jobsStatus", out);
+}
+
+void k8s_read_kubeflow(const json_t *object, struct k8s_workload *out)
+{
+    static const struct condition_row rows[] = {
+        { "Succeeded", K8S_SUCCEEDED }, { "Failed", K8S_FAILED }, { "Suspended", K8S_SUSPENDED },
+        { "Running", K8S_ACTIVE }, { "Restarting", K8S_WAITING }, { "Created", K8S_WAITING }, { 0 }
+    };
+    const json_t *policy = json_object_get(json_object_get(object, "spec"), "runPolicy");
+
+    begin(object, out);
+    if (!by_conditions(object, rows, out) && sw_json_bool(policy, "suspend", false))
+        out->phase = K8S_SUSPENDED;
+}
+
+void k8s_read_volcano(const json_t *object, struct k8s_workload *out)
+{
+    static const struct condition_row rows[] = {
+        { "Running", K8S_ACTIVE }, { "Restarting", K8S_WAITING }, { "Completing", K8S_ACTIVE },
+        { "Completed", K8S_SUCCEEDED }, { "Aborting", K8S_ACTIVE }, { "Aborted", K8S_FAILED },
+        { "Terminating", K8S_ACTIVE }, { "Terminated", K8S_FAILED }, { "Failed", K8S_FAILED }, { 0 }
+    };
+    const json_t *status = json_object_get(object, "status"), *state = json_object_get(status, "state");
+    size_t i;
+    json_t *past;
+
+    begin(object, out);
+    for (const struct condition_row *row = rows; row->type; row++)
+        if (sw_text_same(sw_json_str(state, "phase"), row->type))
+            out->phase = row->phase;
+    say(out, state);
+    if (out->phase == K8S_SUCCEEDED || out->phase == K8S_FAILED)
+        out->ended_ms = time_ms(state, "lastTransitionTime");
+    json_array_foreach(json_object_get(status, "conditions"), i, past)
+        if (!out->started_ms && sw_text_same(sw_json_str(past, "status"), "Running"))
+            out->started_ms = time_ms(past, "lastTransitionTime");
+    out->restarts = (int)sw_json_int(status, "retryCount", 0);
+}
+
+/* ---- ranks --------------------------------------------------------------------------------------- */
+
+/* A label or annotation that is a number; -1: neither is there. */
+static int numbered(const json_t *pod, const char *key)
+{
+    const json_t *metadata = json_object_get(pod, "metadata");
+    const char *text = sw_json_str(json_object_get(metadata, "labels"), key);
+    char *end;
+    long number;
+
+    text = text ? text : sw_json_str(json_object_get(metadata, "annotations"), key);
+    number = text ? strtol(text, &end, 10) : -1;
+    return text && end > text && !*end && number >= 0 && number < K8S_NODES_MAX ? (int)number : -1;
+}
+
+int k8s_rank_index(const json_t *pod)
+{
+    static const char key[] = "batch.kubernetes.io/job-completion-index";
+    const json_t *metadata = json_object_get(pod, "metadata");
+    bool indexed = sw_json_str(json_object_get(metadata, "annotations"), key) ||
+                   sw_json_str(json_object_get(metadata, "labels"), key);
+
+    return indexed ? numbered(pod, key) : 0;   /* the only pod of a Job has none */
+}
+
+/* PyTorchJob: master, then workers; MPIJob: launcher, then workers. */
+int k8s_rank_kubeflow(const json_t *pod)
+{
+    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    const char *type = sw_json_str(labels, "training.kubeflow.org/replica-type");
+    int index = numbered(pod, "training.kubeflow.org/replica-index");
+
+    type = type ? type : sw_json_str(labels, "training.kubeflow.org/job-role");
+    if (sw_text_same(type, "master") || sw_text_same(type, "launcher"))
+        return 0;
+    return sw_text_same(type, "worker") && index >= 0 ? index + 1 : -1;
+}
+
+int k8s_rank_volcano(const json_t *pod)
+{
+    return numbered(pod, "volcano.sh/task-index");
+}

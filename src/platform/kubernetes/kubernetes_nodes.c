@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubernetes_nodes.c - the lists of nodes and of what pods hold on them, asked for.
+ *
+ * Only what is counted is kept: of a node the labels that this job asks about, of all pods of a node the sum of
+ * their requests. So the memory that it takes does not depend on the number of pods.
+ */
+#include "platform/kubernetes/kubernetes_internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+struct reading {
+    json_t *into;
+    const char *asked;           /* the job's options as text; NULL: no job */
+};
+
+/* The labels that say the GPU model, the processor and the node's name, and those that the job asks about. */
+static bool is_kept(const struct reading *reading, const char *label)
+{
+    sw_autofree char *quoted = sw_format("\"%s\"", label);
+
+    for (size_t i = 0; k8s_model_labels[i]; i++)
+        if (strcmp(k8s_model_labels[i], label) == 0)
+            return true;
+    return strcmp(label, "kubernetes.io/arch") == 0 || strcmp(label, "kubernetes.io/hostname") == 0 ||
+           (reading->asked && strstr(reading->asked, quoted));
+}
+
+static json_t *ready_of(const json_t *node)
+{
+    const json_t *conditions = k8s_at(node, "status/conditions"), *each;
+    json_t *kept = json_array();
+    size_t i;
+
+    json_array_foreach(conditions, i, each)
+        if (sw_text_same(sw_json_str(each, "type"), "Ready"))
+            json_array_append_new(kept, sw_json_object(SW_STR("type", "Ready"),
+                                                       SW_STR("status", sw_json_str(each, "status"))));
+    return kept;
+}
+
+/* What is kept is not copied. */
+static int take_node(void *context, json_t *node)
+{
+    struct reading *reading = context;
+    json_t *labels = json_object(), *value;
+    const char *name;
+
+    json_object_foreach((json_t *)k8s_at(node, "metadata/labels"), name, value)
+        if (is_kept(reading, name))
+            json_object_set(labels, name, value);
+    json_array_append_new(reading->into, json_pack(
+        "{s:{s:O*,s:o}, s:{s:O*,s:O*}, s:{s:O*,s:O*,s:o}}",
+        "metadata", "name", k8s_at(node, "metadata/name"), "labels", labels,
+        "spec", "taints", k8s_at(node, "spec/taints"), "unschedulable", k8s_at(node, "spec/unschedulable"),
+        "status", "allocatable", k8s_at(node, "status/allocatable"),
+        "capacity", k8s_at(node, "status/capacity"), "conditions", ready_of(node)));
+    return 0;
+}
+
+static int take_pod(void *context, json_t *pod)
+{
+    k8s_capacity_use(context, pod);
+    return 0;
+}
+
+int k8s_list_each(struct sw_connection *conn, const char *path, const char *fields,
+                  int (*take)(void *context, json_t *item), void *context, struct sw_error *err)
+{
+    static const struct sw_rest_pages pages = { "items", "metadata.continue", "continue" };
+    const struct sw_rest_pair query[] = { { "limit", "250" }, { "fieldSelector", fields }, { 0 } };
+    sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
+    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true, .seen = &seen };
+    struct sw_error why = { 0 };
+
+    if (sw_rest_list(conn->rest, &call, &pages, take, context, &why) == 0)
+        return 0;
+    return seen.status == 403 ? 1 : sw_pass(err, &why);
+}
+
+int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,
+                       struct sw_error *err)
+{
+    static const char held[] = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+    sw_autofree char *asked = plan && plan->options ? sw_json_dump(plan->options) : NULL;
+    sw_auto(json) json_t *list = json_array(), *sums = json_object();
+    int forbidden = k8s_list_each(conn, "/api/v1/nodes", NULL, take_node,
+                                  &(struct reading){ list, asked }, err);
+
+    *nodes = NULL;
+    if (used)
+        *used = NULL;
+    if (forbidden)
+        return forbidden < 0 ? -1 : 0;
+    *nodes = sw_take(list);
+    forbidden = used ? k8s_list_each(conn, "/api/v1/pods", held, take_pod, sums, err) : 1;
+    if (forbidden == 0)
+        *used = sw_take(sums);
+    return forbidden < 0 ? -1 : 0;
+}
+
+/* Labels of GPU models that `gpus: TYPE:COUNT` means, as the nodes have them. */
+static json_t *products_like(const json_t *nodes, const char *type)
+{
+    sw_auto(json) json_t *found = json_object();
+    json_t *names = json_array(), *value;
+    const json_t *node;
+    const char *name;
+    size_t i;
+
+    json_array_foreach(nodes, i, node) {
+        const char *product = sw_json_str(k8s_at(node, "metadata/labels"), k8s_model_labels[0]);
+
+        if (product && k8s_gpu_is(type, product))
+            json_object_set_new(found, product, json_true());
+    }
+    json_object_foreach(found, name, value)
+        json_array_append_new(names, sw_json_text(name));
+    return names;
+}
+
+int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool with_pods, json_t **products,
+                    struct k8s_capacity *out, struct sw_error *err)
+{
+    sw_auto(json) json_t *nodes = NULL, *used = NULL, *like = NULL, *pod = NULL;
+    struct k8s_site site = { .attempt = 1, .namespace = conn->namespace };
+
+    if (k8s_capacity_lists(conn, plan, &nodes, with_pods ? &used : NULL, err) < 0)
+        return -1;
+    if (!nodes)
+        return 1;
+    like = plan->gpu_type ? products_like(nodes, plan->gpu_type) : NULL;
+    site.gpu_products = json_array_size(like) ? like : NULL;
+    pod = k8s_render_pod(plan, &site, k8s_engine_named("job"), err);
+    if (!pod)
+        return -1;
+    k8s_capacity_count(plan, pod, nodes, used, out);
+    if (products)
+        *products = site.gpu_products ? sw_take(like) : NULL;
+    return 0;
+}

@@ -56,7 +56,7 @@ static void read_authority(struct kube_entry *entry, struct kube_cluster *out)
         out->authority_origin = sw_format("certificate-authority-data in %s",
                                           sw_document_name(entry->in->document));
     } else if (path) {
-        out->authority = sw_file_read(path, KUBE_FILE_MAX, NULL, &why);
+        out->authority = sw_file_read_plain(path, KUBE_FILE_MAX, NULL, &why);
         out->authority_origin = sw_strdup(path);
         if (!out->authority)
             kube_entry_refuse(entry, "certificate-authority", why.message);

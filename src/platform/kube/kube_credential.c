@@ -23,8 +23,9 @@ enum { READ_AGAIN_MS = 60000, MARGIN_MS = 60000, EXEC_PATIENCE_MS = 60000 };
 /* Read without a copy that stays behind. */
 struct sw_secret *kube_secret_read(const char *path, struct sw_error *err)
 {
-    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    char *text = fd >= 0 ? sw_alloc(KUBE_FILE_MAX + 1) : NULL;
+    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat info = { 0 };
+    char *text = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? sw_alloc(KUBE_FILE_MAX + 1) : NULL;
     struct sw_secret *secret = NULL;
     size_t length = 0;
     ssize_t got = 0;
@@ -34,8 +35,10 @@ struct sw_secret *kube_secret_read(const char *path, struct sw_error *err)
         length += got > 0 ? (size_t)got : 0;
     while (length && strchr(" \t\r\n", text[length - 1]))
         text[--length] = '\0';
-    if (!text || got < 0)
+    if (fd < 0 || got < 0)
         sw_fail_errno(err, SW_E_IO, "cannot read '%s'", path);
+    else if (!text)
+        sw_fail(err, SW_E_IO, "'%s' is no plain file", path);
     else if (length == 0 || length == KUBE_FILE_MAX || strlen(text) != length)
         sw_fail(err, SW_E_IO, "'%s' is empty, too large or no text", path);
     else

@@ -96,14 +96,15 @@ static void it_gets_arguments_variables_and_the_cluster_and_no_input(void **stat
     exec.provide_cluster_info = true;
     assert_int_equal(run(&exec, &credential, NULL), 0);
     got = sw_file_read(path, 65536, NULL, NULL);
-    assert_string_equal(got, "get-token|a b|e||{\"apiVersion\":\"" API "\",\"kind\":\"ExecCredential\",\"spec\":"
-                             "{\"interactive\":false,\"cluster\":{\"server\":\"https://h:6443\","
+    assert_string_equal(got, "get-token|a b|e||{\"apiVersion\":\"" API "\","
+                             "\"kind\":\"ExecCredential\",\"spec\":{\"interactive\":false,"
+                             "\"cluster\":{\"server\":\"https://h:6443\","
                              "\"tls-server-name\":\"api\",\"certificate-authority-data\":"
                              "\"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t\"}}}");
     plugin_done(&exec);
 }
 
-static void a_failure_is_told_in_its_own_words(void **state)
+static void a_failure_comes_with_its_own_words(void **state)
 {
     struct kube_exec exec = plugin("echo 'token has expired, run: login' >&2\nexit 3");
     static char command[] = "no-such-plugin-here", shop[] = "install it from the shop";
@@ -140,7 +141,7 @@ static void one_that_takes_too_long_ends_with_all_it_started(void **state)
     if (text) {
         sw_autofree char *process = sw_format("/proc/%d/cmdline", atoi(text));
 
-        for (int i = 0; i < 200; i++) {          /* killed; its parent, whichever that is now, takes its time */
+        for (int i = 0; i < 200; i++) {          /* killed; its new parent takes its time */
             sw_autofree char *line = sw_file_read(process, 4096, NULL, NULL);
 
             if (sw_text_empty(line))
@@ -197,7 +198,8 @@ static void answers_are_taken_whole_or_refused(void **state)
         { ANSWER("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "no time" },
         { "{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"kind\":\"ExecCredential\",\"status\":"
           "{\"token\":\"t\"}}", "another apiVersion" },
-        { "{\"apiVersion\":\"" API "\",\"kind\":\"Token\",\"status\":{\"token\":\"t\"}}", "no ExecCredential" },
+        { "{\"apiVersion\":\"" API "\",\"kind\":\"Token\",\"status\":{\"token\":\"t\"}}",
+          "no ExecCredential" },
         { ANSWER("{\"token\":\"t\"}"), NULL },
         { ANSWER("{\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}"), NULL },
     };
@@ -219,7 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_and_its_end_are_taken),
         cmocka_unit_test(it_gets_arguments_variables_and_the_cluster_and_no_input),
-        cmocka_unit_test(a_failure_is_told_in_its_own_words),
+        cmocka_unit_test(a_failure_comes_with_its_own_words),
         cmocka_unit_test(one_that_takes_too_long_ends_with_all_it_started),
         cmocka_unit_test(a_process_left_behind_is_not_waited_for),
         cmocka_unit_test(a_flood_is_refused_and_a_long_complaint_is_cut),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_kube_exec.c - any bytes as the answer of an exec plugin: a token of one line or a certificate
+ * fuzz_kube_plugin.c - any bytes as the answer of an exec plugin: a token of one line or a certificate
  * with its key, or a reason and nothing.
  */
 #include <string.h>

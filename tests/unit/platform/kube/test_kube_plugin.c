@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_kube_exec.c - exec plugins: small scripts that answer, fail, hang, flood, or leave something behind.
+ * test_kube_plugin.c - exec plugins: small scripts that answer, fail, hang, flood, or leave something behind.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -96,6 +96,7 @@ struct sw_connection {
     char *root;                      /* our own folder on this machine */
     struct sw_log_spools *spools;
     struct sw_watch *watch;
+    char *helper_image;              /* for pods that show files; NULL: K8S_HELPER_IMAGE (kubernetes_files.h) */
     struct sw_connect_options given; /* warn, progress, env: as open() got them */
     pthread_mutex_t lock;            /* of what follows */
     json_t *runners;                 /* names of runner ConfigMaps that are there: name -> true */
@@ -349,7 +350,6 @@ SW_PLATFORM_SLOT(kubernetes, observe);
 SW_PLATFORM_SLOT(kubernetes, reconcile);
 SW_PLATFORM_SLOT(kubernetes, evidence);
 SW_PLATFORM_SLOT(kubernetes, replicas);
-SW_PLATFORM_SLOT(kubernetes, wake_fd);
 SW_PLATFORM_SLOT(kubernetes, cancel);
 SW_PLATFORM_SLOT(kubernetes, cleanup);
 SW_PLATFORM_SLOT(kubernetes, orphans);

@@ -56,7 +56,7 @@ static void read_authority(struct kube_entry *entry, struct kube_cluster *out)
         out->authority_origin = sw_format("certificate-authority-data in %s",
                                           sw_document_name(entry->in->document));
     } else if (path) {
-        out->authority = sw_file_read(path, KUBE_FILE_MAX, NULL, &why);
+        out->authority = sw_file_read_plain(path, KUBE_FILE_MAX, NULL, &why);
         out->authority_origin = sw_strdup(path);
         if (!out->authority)
             kube_entry_refuse(entry, "certificate-authority", why.message);
@@ -105,7 +105,8 @@ int kube_cluster_read(struct kube_entry *entry, struct kube_cluster *out)
     out->proxy = proxy_of(entry);
     out->insecure = kube_entry_flag(entry, "insecure-skip-tls-verify");
     if (out->insecure && out->authority)
-        kube_entry_refuse(entry, "insecure-skip-tls-verify", "contradicts the certificate-authority beside it");
+        kube_entry_refuse(entry, "insecure-skip-tls-verify",
+                          "contradicts the certificate-authority beside it");
     out->exec_config = exec_config_of(entry);
     return entry->failed ? -1 : 0;
 }

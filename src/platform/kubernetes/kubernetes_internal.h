@@ -347,7 +347,6 @@ SW_PLATFORM_SLOT(kubernetes, observe);
 SW_PLATFORM_SLOT(kubernetes, reconcile);
 SW_PLATFORM_SLOT(kubernetes, evidence);
 SW_PLATFORM_SLOT(kubernetes, replicas);
-SW_PLATFORM_SLOT(kubernetes, wake_fd);
 SW_PLATFORM_SLOT(kubernetes, cancel);
 SW_PLATFORM_SLOT(kubernetes, cleanup);
 SW_PLATFORM_SLOT(kubernetes, orphans);

@@ -190,7 +190,7 @@ static int list_engine(struct sw_connection *conn, const struct k8s_engine *engi
 
     if (cached && k8s_watch_copy(conn, engine->plural, list))
         return 0;
-    if (engine->choice != K8S_JOB && !k8s_group(conn, engine->group, &why))
+    if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
         return why.code == SW_OK ? 0 : sw_pass(err, &why);
     if (k8s_list_pages(conn, api, engine->plural, selector, take, &(struct taking){ list, engine->plural }, &why) < 0 &&
         why.code != SW_E_NOT_FOUND)

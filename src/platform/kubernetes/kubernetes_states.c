@@ -242,12 +242,15 @@ static const json_t *disruption_of(const json_t *pod, const struct k8s_engine *e
     const json_t *at[] = { json_object_get(pod, "status"), is_true(target) ? target : NULL,
                            terminated_of(pod, engine) };
 
-    for (size_t i = 0; i < SW_COUNT(at); i++)
-        for (size_t j = 0; at[i] && j < SW_COUNT(disruptions); j++)
-            if (sw_text_starts(sw_json_str(at[i], "reason"), disruptions[j].said)) {
+    for (size_t i = 0; i < SW_COUNT(at); i++) {
+        const char *said = sw_json_str(at[i], "reason");
+
+        for (size_t j = 0; said && j < SW_COUNT(disruptions); j++)
+            if (sw_text_starts(said, disruptions[j].said)) {
                 *row = j;
                 return at[i];
             }
+    }
     return NULL;
 }
 
@@ -373,6 +376,14 @@ static void judge_end(const struct k8s_seen *known, const struct k8s_workload *w
 
 /* ---- while it goes on ---------------------------------------------------------------------------- */
 
+/* The condition of an object that was released just now is a moment behind. */
+static bool is_held(const json_t *object)
+{
+    const json_t *spec = json_object_get(object, "spec");
+
+    return sw_json_bool(spec, "suspend", sw_json_bool(json_object_get(spec, "runPolicy"), "suspend", true));
+}
+
 static void judge_suspended(const struct k8s_seen *known, const struct k8s_workload *workload,
                             struct sw_observation *seen)
 {
@@ -380,6 +391,8 @@ static void judge_suspended(const struct k8s_seen *known, const struct k8s_workl
 
     if (k8s_queue_waits(known->workload, reason, message))
         say(seen, SW_PENDING, reason, message);
+    else if (!is_held(known->object))
+        say(seen, SW_PENDING, SW_REASON_STARTING, "it was released; its pods are not made yet");
     else if (label_of(known->object, KUEUE_QUEUE))
         say(seen, SW_PENDING, SW_REASON_QUEUE, "it waits for Kueue to admit it");
     else if (!workload->sent)

@@ -246,6 +246,13 @@ bool k8s_explain_scheduler(const char *said, char *out, size_t size)
 
 /* ---- events ------------------------------------------------------------------------------------ */
 
+static const char *words_of(const json_t *event)
+{
+    const char *words = sw_json_str(event, "message");
+
+    return words ? words : "";
+}
+
 /* The newest event of one object with that reason; `start`: its message begins so, or NULL. */
 static const json_t *event_of(const json_t *events, const char *name, const char *reason, const char *start)
 {
@@ -258,17 +265,10 @@ static const json_t *event_of(const json_t *events, const char *name, const char
 
         if (sw_text_same(sw_json_str(event, "reason"), reason) &&
             (!name || sw_text_same(sw_json_str(about, "name"), name)) &&
-            (!start || sw_text_starts(sw_json_str(event, "message"), start)))
+            (!start || sw_text_starts(words_of(event), start)))
             found = event;
     }
     return found;
-}
-
-static const char *words_of(const json_t *event)
-{
-    const char *words = sw_json_str(event, "message");
-
-    return words ? words : "";
 }
 
 /* Why the API server made no pod: words in the message of FailedCreate. */
@@ -334,7 +334,7 @@ static const char *image_reason(const char *words)
         { "denied", SW_REASON_IMAGE_AUTH },          { "403 Forbidden", SW_REASON_IMAGE_AUTH },
         { "uthentication required", SW_REASON_IMAGE_AUTH }, { "no basic auth", SW_REASON_IMAGE_AUTH },
         { "not found", SW_REASON_IMAGE_MISSING },    { "manifest unknown", SW_REASON_IMAGE_MISSING },
-        { "does not exist", SW_REASON_IMAGE_MISSING }, { "couldn't parse image", SW_REASON_IMAGE_MISSING },
+        { "does not exist", SW_REASON_IMAGE_MISSING }, { "invalid reference format", SW_REASON_IMAGE_MISSING },
         { "no match for platform", SW_REASON_IMAGE_MISSING },
     };
 

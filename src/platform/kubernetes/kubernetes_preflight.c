@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubernetes_preflight.c - can this job run on this cluster? The quick check before each submit counts GPUs;
+ * the report looks at all that the job needs, one by one, and changes nothing.
+ */
+#include "platform/kubernetes/kubernetes_preflight.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "core/runner_image.h"
+
+enum { MINOR_LEAST = 29 };           /* of version 1 */
+
+void k8s_finding(json_t *rows, const char *check, enum k8s_finding what, const char *message, const char *fix)
+{
+    json_array_append_new(rows, sw_json_object(
+        SW_STR("check", check), SW_SUB("ok", what == K8S_NOT_SET_UP ? json_null() : json_boolean(what == K8S_FINE)),
+        SW_STR("message", message), SW_STR_OPT("fix", what == K8S_FINE || sw_text_empty(fix) ? NULL : fix)));
+}
+
+static void found_error(const struct k8s_checks *checks, const char *check, const struct sw_error *why)
+{
+    k8s_finding(checks->rows, check, K8S_WRONG, why->message, why->hint);
+}
+
+/* ---- the server ----------------------------------------------------------------------------------- */
+
+static bool check_server(struct k8s_checks *checks)
+{
+    static const struct { int since; const char *lacks; } features[] = {
+        { 30, "commands beside a job get no end of their input" }, { 31, "ports cannot be forwarded" },
+        { 31, "a failed rank is told apart from a lost node only as a beta feature" },
+    };
+    const struct kube_address *at = kube_address(checks->conn->kube);
+    sw_auto(sw_buf) struct sw_buf message = SW_BUF_INIT;
+    struct sw_error why = { 0 };
+    int major = 0;
+    bool good;
+
+    if (kube_version(checks->conn->kube, &major, &checks->minor, &why) < 0) {
+        found_error(checks, "cluster", &why);
+        return false;
+    }
+    good = major > 1 || checks->minor >= MINOR_LEAST;
+    sw_buf_addf(&message, "version %d.%d at %s, namespace %s", major, checks->minor, at->server, at->namespace);
+    for (size_t i = 0; good && i < SW_COUNT(features); i++)
+        if (checks->minor < features[i].since)
+            sw_buf_addf(&message, "; before 1.%d %s", features[i].since, features[i].lacks);
+    k8s_finding(checks->rows, "cluster", good ? K8S_FINE : K8S_WRONG, sw_buf_text(&message),
+                "Kubernetes 1.29 is the oldest that works");
+    return true;
+}
+
+/* ---- things that must exist ------------------------------------------------------------------------ */
+
+/* Its object, owned; NULL: not there, or not known. */
+static json_t *look(const struct k8s_checks *checks, const char *check, const char *path, const char *fix)
+{
+    json_t *found = NULL;
+    struct sw_error why = { 0 };
+
+    if (k8s_call(checks->conn, NULL, path, NULL, &found, &why) < 0)
+        k8s_finding(checks->rows, check, why.code == SW_E_REFUSED ? K8S_NOT_SET_UP : K8S_WRONG,
+                    why.code == SW_E_NOT_FOUND ? "is not there" : why.message, fix);
+    return found;
+}
+
+static void need(const struct k8s_checks *checks, const char *what, const char *name, const char *path, const char *fix)
+{
+    sw_autofree char *check = sw_format("%s %s", what, name);
+    sw_auto(json) json_t *found = look(checks, check, path, fix);
+
+    if (found)
+        k8s_finding(checks->rows, check, K8S_FINE, "is there", NULL);
+}
+
+static void check_namespace(const struct k8s_checks *checks)
+{
+    sw_autofree char *path = kube_path("v1", NULL, "namespaces", checks->conn->namespace), *message = NULL;
+    sw_auto(json) json_t *found = look(checks, "namespace", path, "kubectl create namespace makes it");
+    const char *level = sw_json_str(k8s_at(found, "metadata/labels"), "pod-security.kubernetes.io/enforce");
+    bool refuses = sw_text_same(level, "restricted") && checks->options.security == K8S_SECURITY_IMAGE;
+
+    if (!found)
+        return;
+    message = sw_format("%s, Pod Security level %s%s", checks->conn->namespace, level ? level : "privileged",
+                        sw_text_same(level, "restricted") ? ": pods run without root and privileges" : "");
+    k8s_finding(checks->rows, "namespace", refuses ? K8S_WRONG : K8S_FINE, message,
+                "leave kubernetes.security out, or use another namespace");
+}
+
+/* A claim that waits for its first pod is as good as bound. */
+static void check_claim(const struct k8s_checks *checks, const char *name)
+{
+    sw_autofree char *check = sw_format("volume claim %s", name);
+    sw_autofree char *path = k8s_path(checks->conn, "v1", "persistentvolumeclaims", name);
+    sw_auto(json) json_t *found = look(checks, check, path, "make it in this namespace, or name another"), *class = NULL;
+    const char *phase = json_string_value(k8s_at(found, "status/phase"));
+    const char *storage = json_string_value(k8s_at(found, "spec/storageClassName"));
+    sw_autofree char *class_path = storage ? kube_path("storage.k8s.io/v1", NULL, "storageclasses", storage) : NULL;
+    bool waits = false;
+
+    if (!found)
+        return;
+    if (!sw_text_same(phase, "Bound") && class_path && k8s_call(checks->conn, NULL, class_path, NULL, &class, NULL) == 0)
+        waits = sw_text_same(sw_json_str(class, "volumeBindingMode"), "WaitForFirstConsumer");
+    k8s_finding(checks->rows, check, sw_text_same(phase, "Bound") || waits ? K8S_FINE : K8S_WRONG,
+                waits ? "is bound when the first pod uses it" : phase ? phase : "has no phase",
+                storage ? "the provisioner of its storage class has made no volume: kubectl describe pvc says why"
+                        : "it has no storage class, and no volume fits it");
+}
+
+static void check_volumes(struct k8s_checks *checks)
+{
+    sw_auto(k8s_volumes) struct k8s_volumes volumes = { 0 };
+    struct sw_error why = { 0 };
+
+    if (k8s_volumes_read(checks->plan, &volumes, &why) < 0) {
+        found_error(checks, "volumes", &why);
+        return;
+    }
+    for (size_t i = 0; i < volumes.count; i++) {
+        const struct k8s_volume *volume = &volumes.items[i];
+        bool map = volume->kind == K8S_VOLUME_CONFIG_MAP, claim = volume->kind == K8S_VOLUME_PVC;
+        sw_autofree char *path = k8s_path(checks->conn, "v1", map ? "configmaps" : "secrets", volume->source);
+
+        checks->has_volumes |= claim || volume->kind == K8S_VOLUME_HOST || volume->kind == K8S_VOLUME_NFS;
+        if (claim)
+            check_claim(checks, volume->source);
+        else if (map || volume->kind == K8S_VOLUME_SECRET)
+            need(checks, map ? "ConfigMap" : "Secret", volume->source, path, "make it in this namespace");
+    }
+}
+
+static void check_queue(const struct k8s_checks *checks)
+{
+    const char *queue = checks->options.queue;
+    bool volcano = checks->engine && checks->engine->choice == K8S_VOLCANO;
+    const char *group = volcano ? "scheduling.volcano.sh" : "kueue.x-k8s.io";
+    const char *version = k8s_group(checks->conn, group, NULL);
+    sw_autofree char *api = sw_format("%s/%s", group, version ? version : "");
+    sw_autofree char *path = kube_path(api, volcano ? NULL : checks->conn->namespace, volcano ? "queues" : "localqueues",
+                                       queue);
+    sw_autofree char *missing = sw_format("the cluster has no %s", volcano ? "Volcano" : "Kueue");
+
+    if (!version)
+        k8s_finding(checks->rows, "queue", K8S_WRONG, missing, "leave kubernetes.queue out, or install it there");
+    else
+        need(checks, "queue", queue, path, "name one of those that `slipway inventory kubernetes` shows");
+}
+
+static void check_named(const struct k8s_checks *checks)
+{
+    const struct k8s_job_options *options = &checks->options;
+    const struct { const char *what, *name, *api, *plural; bool cluster; } named[] = {
+        { "pull secret", options->image_pull_secret, "v1", "secrets", false },
+        { "service account", options->service_account, "v1", "serviceaccounts", false },
+        { "priority class", options->priority_class, "scheduling.k8s.io/v1", "priorityclasses", true },
+        { "runtime class", options->runtime_class, "node.k8s.io/v1", "runtimeclasses", true },
+    };
+
+    for (size_t i = 0; i < SW_COUNT(named); i++) {
+        sw_autofree char *path = named[i].name ? kube_path(named[i].api, named[i].cluster ? NULL : checks->conn->namespace,
+                                                           named[i].plural, named[i].name) : NULL;
+
+        if (path)
+            need(checks, named[i].what, named[i].name, path, "make it there, or name another");
+    }
+    if (options->queue)
+        check_queue(checks);
+}
+
+/* ---- what runs it ----------------------------------------------------------------------------------- */
+
+static bool has_group(void *context, const char *group)
+{
+    return k8s_group(context, group, NULL) != NULL;
+}
+
+static void check_engine(struct k8s_checks *checks)
+{
+    struct sw_error why = { 0 };
+    sw_autofree char *message = NULL;
+
+    checks->engine = k8s_engine_for(checks->plan, has_group, checks->conn, &why);
+    if (!checks->engine) {
+        found_error(checks, "engine", &why);
+        return;
+    }
+    message = sw_format("%s (%s)", checks->engine->name, checks->engine->group);
+    k8s_finding(checks->rows, "engine", K8S_FINE, message, NULL);
+}
+
+static void check_capacity(const struct k8s_checks *checks, struct k8s_capacity *capacity)
+{
+    sw_auto(sw_buf) struct sw_buf message = SW_BUF_INIT;
+    struct sw_error why = { 0 };
+    int result = k8s_capacity_of(checks->conn, checks->plan, true, NULL, capacity, &why);
+
+    if (result > 0)
+        return;                      /* the permissions say it */
+    if (result < 0 || k8s_capacity_check(checks->plan, capacity, &why) < 0) {
+        found_error(checks, "capacity", &why);
+        return;
+    }
+    k8s_capacity_words(capacity, &message);
+    if (capacity->asks_gpus)
+        sw_buf_addf(&message, "; GPUs: %lld", (long long)capacity->allocatable);
+    if (capacity->asks_gpus && capacity->free >= 0)
+        sw_buf_addf(&message, ", %lld free", (long long)capacity->free);
+    if (capacity->fit_free >= 0)
+        sw_buf_addf(&message, capacity->fit_free >= checks->plan->nodes ? "; fits now"
+                              : "; has to wait: %d of %d pods fit now", capacity->fit_free, checks->plan->nodes);
+    if (capacity->fit_later < checks->plan->nodes)
+        sw_buf_add(&message, "; needs nodes that the autoscaler adds");
+    k8s_finding(checks->rows, "capacity", K8S_FINE, sw_buf_text(&message), NULL);
+}
+
+static void check_runner(const struct k8s_checks *checks, const struct k8s_capacity *capacity)
+{
+    static const char *const chosen[] = { [K8S_ARCH_AMD64] = "amd64", [K8S_ARCH_ARM64] = "arm64" };
+    const char *arch = checks->options.arch != K8S_ARCH_AUTO ? chosen[checks->options.arch]
+                       : *capacity->arch ? capacity->arch : "amd64";
+    bool secret = checks->options.runner == K8S_RUNNER_SECRET;
+    sw_autofree char *message = NULL;
+    struct sw_error why = { 0 };
+    size_t size = 0;
+
+    if (checks->options.runner == K8S_RUNNER_IMAGE)
+        message = sw_format("from image %s", checks->options.runner_image ? checks->options.runner_image : "(none)");
+    else if (!sw_embedded_runner(strcmp(arch, "arm64") == 0 ? "aarch64" : "x86_64", &size, &why))
+        found_error(checks, "runner", &why);
+    else
+        message = sw_format("%s, %zu kB in a %s", arch, size / 1000, secret ? "Secret" : "ConfigMap");
+    if (message)
+        k8s_finding(checks->rows, "runner", checks->options.runner != K8S_RUNNER_IMAGE || checks->options.runner_image
+                    ? K8S_FINE : K8S_WRONG, message, "name an image that has /slipway-runner: kubernetes.runner_image");
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------ */
+
+/* Jobs without GPUs are left to the scheduler: the lists of a large cluster take their time. */
+int kubernetes_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+{
+    struct k8s_capacity capacity = { 0 };
+    int forbidden;
+
+    if (sw_text_empty(plan->image)) {
+        sw_fail(err, SW_E_SPEC, "a job on kubernetes needs an image");
+        return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
+    }
+    if (plan->gpus <= 0 || k8s_job_options(plan->options).autoscaler)
+        return 0;
+    forbidden = k8s_capacity_of(conn, plan, false, NULL, &capacity, err);
+    return forbidden ? (forbidden < 0 ? -1 : 0) : k8s_capacity_check(plan, &capacity, err);
+}
+
+json_t *kubernetes_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+{
+    struct k8s_checks checks = { .conn = conn, .plan = plan, .options = k8s_job_options(plan ? plan->options : NULL),
+                                 .rows = json_array() };
+    struct k8s_capacity capacity = { 0 };
+
+    (void)err;
+    if (!check_server(&checks))
+        return checks.rows;
+    check_namespace(&checks);
+    if (plan) {
+        check_engine(&checks);
+        check_volumes(&checks);
+        check_named(&checks);
+        check_capacity(&checks, &capacity);
+        check_runner(&checks, &capacity);
+    }
+    k8s_check_permissions(&checks);
+    return checks.rows;
+}

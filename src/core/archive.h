@@ -70,6 +70,8 @@ void sw_tar_add(struct sw_buf *tar, const struct sw_archive_member *member, cons
 /* The same in steps: the caller appends exactly `size` bytes after begin, then pads. */
 void sw_tar_begin(struct sw_buf *tar, const struct sw_archive_member *member);
 void sw_tar_pad(struct sw_buf *tar);
+/* Only what comes before the bytes, for a file that is too large for memory. */
+void sw_tar_head(struct sw_buf *tar, const struct sw_archive_member *member);
 void sw_tar_end(struct sw_buf *tar);
 
 /* ---- below one folder ---------------------------------------------------------------------- */

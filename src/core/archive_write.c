@@ -16,7 +16,7 @@
 
 enum { BLOCK = 512, NAME_ROOM = 100 };
 
-static const char zeros[2 * BLOCK];
+static char zeros[2 * BLOCK];          /* not const: it takes no room in the runner then */
 
 static void put_number(char *field, int width, uint64_t value)
 {
@@ -78,15 +78,20 @@ static void add_pax(struct sw_buf *tar, const struct sw_archive_member *member)
     sw_tar_pad(tar);
 }
 
-void sw_tar_begin(struct sw_buf *tar, const struct sw_archive_member *member)
+void sw_tar_head(struct sw_buf *tar, const struct sw_archive_member *member)
 {
     static const char types[] = { [SW_ARCHIVE_FILE] = '0', [SW_ARCHIVE_FOLDER] = '5',
                                   [SW_ARCHIVE_LINK] = '2', [SW_ARCHIVE_HARD_LINK] = '1' };
 
     assert((size_t)member->kind < SW_COUNT(types) && tar->length % BLOCK == 0);
-    sw_buf_reserve_wiping(tar, (size_t)member->size + strlen(member->name) + 8 * BLOCK);
     add_pax(tar, member);
     add_header(tar, types[member->kind], member);
+}
+
+void sw_tar_begin(struct sw_buf *tar, const struct sw_archive_member *member)
+{
+    sw_buf_reserve_wiping(tar, (size_t)member->size + strlen(member->name) + 8 * BLOCK);
+    sw_tar_head(tar, member);
 }
 
 void sw_tar_pad(struct sw_buf *tar)

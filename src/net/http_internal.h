@@ -77,7 +77,8 @@ void trust_release(struct sw_http *http);
 const char *http_tls_refusal(const char *said, const char **hint);
 const char *http_tls_no_bundle_hint(void);
 bool http_tls_required(const struct sw_http_request *request);
-/* "https://10.0.0.1:6443/x" and a name: the owned "https://NAME:6443/x", and where libcurl shall connect for it. */
+/* "https://10.0.0.1:6443/x" and a name: the owned "https://NAME:6443/x", and where libcurl shall
+ * connect for it. */
 char *http_tls_named(const char *url, const char *name, char **connect_to, char **host);
 
 #endif

@@ -194,8 +194,8 @@ static void set_way(struct http_transfer *transfer)
     }
 }
 
-/* libcurl checks a certificate against the URL's host: that becomes the name, and the connection goes where the
- * URL leads. The server still hears the host that the URL has. */
+/* libcurl checks a certificate against the URL's host: that becomes the name, and the connection
+ * goes where the URL leads. The server still hears the host that the URL has. */
 static void set_tls_name(struct http_transfer *transfer)
 {
     const struct curl_functions *curl = transfer->http->curl;

@@ -152,7 +152,8 @@ void trust_apply(struct http_transfer *transfer)
     curl->easy_setopt(transfer->easy, CURLOPT_SSL_CTX_DATA, transfer);
 }
 
-/* mbedTLS takes a text for PEM only with the NUL at its end. libcurl adds that to a certificate and not to a key. */
+/* mbedTLS takes a text for PEM only with the NUL at its end. libcurl adds that to a certificate and
+ * not to a key. */
 void trust_present(struct http_transfer *transfer)
 {
     const struct sw_http *http = transfer->http;

@@ -10,6 +10,7 @@
 #include "platform/platform.h"
 
 extern const struct sw_platform sw_platform_docker;
+extern const struct sw_platform sw_platform_kubernetes;
 extern const struct sw_platform sw_platform_local;
 extern const struct sw_platform sw_platform_rehearsal;
 extern const struct sw_platform sw_platform_slurm;
@@ -21,6 +22,7 @@ static const struct sw_platform *const platforms[] = {
     &sw_platform_local,
     &sw_platform_docker,
     &sw_platform_slurm,
+    &sw_platform_kubernetes,
     &sw_platform_rehearsal,
 #ifdef SW_TEST_PLATFORM
     &SW_TEST_PLATFORM,

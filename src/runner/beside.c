@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * beside.c - `slipway-runner beside NAME=VALUE COMMAND...`: become a command that sees what the job sees.
+ * beside.c - `slipway-runner beside [TERM=NAME] NAME=VALUE COMMAND...`: become a command that sees what the job sees.
  *
  * Only a process of the job knows its environment, secrets included, and its folder: the first one that has
  * this variable and is none of ours. While there is none (inputs are being fetched) we wait for a moment, and
@@ -74,10 +74,12 @@ static bool take_over(const char *mark)
 
 int runner_beside(const char *mark, char *const argv[])
 {
-    const char *terminal = getenv("TERM");
+    bool told = strncmp(mark, "TERM=", 5) == 0;      /* where a command is started without variables of its own */
+    const char *terminal = told ? mark + 5 : getenv("TERM");
     int64_t until = sw_monotonic_ms() + PATIENCE_MS;
     int why;
 
+    mark = told ? *argv++ : mark;
     unsetenv(SW_PAYLOAD_VARIABLE);          /* the runner's own */
     unsetenv(SW_PLAN_VARIABLE);
     while (!take_over(mark) && sw_monotonic_ms() < until)

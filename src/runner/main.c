@@ -8,6 +8,8 @@
  *     all       the three in one, as a container's first process
  *     verdict   what a failure was (verdict.c); has no payload
  *     list      what is in a folder (list.c); has no payload
+ *     pack      a folder as a tar on standard output (pack.c); likewise
+ *     wait      for ever, in a container that shows files (pack.c); likewise
  *     beside    a command that sees what the job sees (beside.c); has no payload
  *
  * The report is a small JSON file for our caller: an exit code cannot say whether 137
@@ -119,8 +121,10 @@ static int usage(void)
             "                      [--cleanup FOLDER] PAYLOAD\n"
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--report FILE] [--log FILE:FROM]...\n"
-            "       slipway-runner list FOLDER FILE\n"
-            "       slipway-runner beside NAME=VALUE COMMAND...\n"
+            "       slipway-runner list FOLDER FILE|-\n"
+            "       slipway-runner pack FOLDER\n"
+            "       slipway-runner wait\n"
+            "       slipway-runner beside [TERM=NAME] NAME=VALUE COMMAND...\n"
             "       slipway-runner --version\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
@@ -215,6 +219,10 @@ int runner_main(int argc, char **argv)
         return runner_verdict(argc, argv);
     if (argc == 4 && strcmp(argv[1], "list") == 0)
         return runner_list(argv[2], argv[3]);
+    if (argc == 3 && strcmp(argv[1], "pack") == 0)
+        return runner_pack(argv[2]);
+    if (argc == 2 && strcmp(argv[1], "wait") == 0)
+        return runner_wait();
     if (argc > 3 && strcmp(argv[1], "beside") == 0)
         return runner_beside(argv[2], argv + 3);
     if (argc == 2 && strcmp(argv[1], "--version") == 0)

@@ -278,6 +278,9 @@ void runner_listener_end(void);
 int runner_beside(const char *mark, char *const argv[]);
 
 int runner_list(const char *folder, const char *file);
+/* pack.c */
+int runner_pack(const char *folder);
+int runner_wait(void);
 
 /* verdict.c: the whole mode, from the command line to the line that it prints. */
 int runner_verdict(int argc, char **argv);

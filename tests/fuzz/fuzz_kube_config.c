@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_kube_config.c - any bytes as a kubeconfig: a cluster and a user, or a reason; and what is used of it holds
- * nothing that could become a header or an option of its own.
+ * fuzz_kube_config.c - any bytes as a kubeconfig: a cluster and a user, or a reason; and what is used
+ * of it holds nothing that could become a header or an option of its own.
  */
 #include <string.h>
 
@@ -28,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (result < 0)
         return 0;
     CLAIM(config.context && config.cluster.server && is_one_line(config.cluster.server));
-    CLAIM(sw_text_starts(config.cluster.server, "https://") || sw_text_starts(config.cluster.server, "http://"));
+    CLAIM(sw_text_starts(config.cluster.server, "https://") ||
+          sw_text_starts(config.cluster.server, "http://"));
     CLAIM(is_one_line(config.cluster.tls_name) && is_one_line(config.cluster.proxy));
     CLAIM(!config.user.token || is_one_line(sw_secret_reveal(config.user.token)));
     CLAIM(!config.user.certificate == !config.user.key);

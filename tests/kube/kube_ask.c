@@ -4,9 +4,9 @@
  *
  *     kube_ask KUBECONFIG [ACCOUNT_DIR]        "": the service account of a pod
  *
- * Lines of standard input are "get PATH", "create PATH", "identity", "version" and "together N PATH" (N threads at
- * once). Each is answered with one line of JSON: {"answer"} or {"code", "message", "hint"}. The first line says whether
- * the connection was opened, and which warning was heard.
+ * Lines of standard input are "get PATH", "create PATH", "identity", "version" and "together N PATH" (N
+ * threads at once). Each is answered with one line of JSON: {"answer"} or {"code", "message", "hint"}.
+ * The first line says whether the connection was opened, and which warning was heard.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * fetched anew once (a 401 means that nothing was done), and a server that asks for time (429, 503 with
  * Retry-After) gets it, if the call may be repeated and the deadline allows it.
  *
- * libcurl's connections belong to one thread, so each thread that calls borrows a worker (rest_workers.c); the
- * credential is shared (rest_credential.c).
+ * libcurl's connections belong to one thread, so each thread that calls borrows a worker
+ * (rest_workers.c); the credential is shared (rest_credential.c).
  */
 #include "platform/kit/rest.h"
 
@@ -299,7 +299,7 @@ int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err)
 
 void sw_rest_wake(struct sw_rest *rest)
 {
-    pthread_mutex_lock(&rest->lock);             /* its own thread may open it anew, with another certificate */
+    pthread_mutex_lock(&rest->lock);         /* its own thread may open it anew (rest_own) */
     sw_http_wake(rest->own.http);
     pthread_mutex_unlock(&rest->lock);
 }

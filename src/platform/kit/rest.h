@@ -40,7 +40,8 @@ typedef struct sw_secret *sw_rest_token(void *context, bool refused, struct sw_e
 /* One that never changes: the context is the struct sw_secret; NULL: SW_E_CREDENTIAL. */
 struct sw_secret *sw_rest_token_given(void *secret, bool refused, struct sw_error *err);
 
-/* A client certificate with its key (PEM): shared by the connections made with it, wiped with the last of them. */
+/* A client certificate with its key (PEM): shared by the connections made with it, wiped with the
+ * last of them. */
 struct sw_rest_certificate;
 struct sw_rest_certificate *sw_rest_certificate_new(const char *pem, const char *key);
 struct sw_rest_certificate *sw_rest_certificate_share(struct sw_rest_certificate *certificate);
@@ -49,8 +50,8 @@ SW_DEFINE_AUTO(sw_rest_certificate, struct sw_rest_certificate *, sw_rest_certif
 
 /* Who makes the next call. */
 struct sw_rest_credential {
-    struct sw_buf authorization;         /* "Basic ...", "Bearer ..."; empty: no such header. Wiped after use */
-    struct sw_rest_certificate *certificate;       /* a share of it; NULL: none */
+    struct sw_buf authorization;             /* "Basic ...", "Bearer ..."; empty: none. Wiped after use */
+    struct sw_rest_certificate *certificate; /* a share of it; NULL: none */
 };
 /* Where a token alone does not do: asked before each call, one thread at a time, so it keeps what it gives as
  * long as that is good. Another certificate than before means new connections. `refused` as above. */
@@ -197,7 +198,8 @@ void sw_rest_query(struct sw_buf *path, const char *key, const char *value);
  * wanted) gets the owned name of the field that is wrong, or NULL. */
 char *sw_rest_words(const char *body, size_t length, char **field);
 
-/* What a Kubernetes Status says about each field, in its order. Texts are borrowed for the call; NULL: not there. */
+/* What a Kubernetes Status says about each field, in its order. Texts are borrowed for the call;
+ * NULL: not there. */
 struct sw_rest_cause {
     const char *field;           /* "spec.template.spec.containers[0].image" */
     const char *reason;          /* "FieldValueInvalid" */

@@ -151,8 +151,8 @@ char *sw_rest_words(const char *body, size_t length, char **field)
 
 /* ---- refusals ----------------------------------------------------------------------------------- */
 
-/* All fields that a Kubernetes Status names, each with its key, behind the beginning of its words ("Job.batch \"x\"
- * is invalid"). false: it names none. */
+/* All fields that a Kubernetes Status names, each with its key, behind the beginning of its words
+ * ("Job.batch \"x\" is invalid"). false: it names none. */
 static bool refused_fields(const struct sw_rest *rest, const struct sw_http_reply *reply, const char *words,
                            struct sw_error *err)
 {

@@ -3,8 +3,8 @@
  * rest_credential.c - who makes a call: a token that is kept until the server refuses it, or what
  * options.authorize says each time.
  *
- * Several threads may get a 401 for one and the same credential. It is renewed once: a 401 counts only when it is
- * about the generation that is in use.
+ * Several threads may get a 401 for one and the same credential. It is renewed once: a 401 counts only
+ * when it is about the generation that is in use.
  */
 #include "platform/kit/rest_internal.h"
 

@@ -49,8 +49,8 @@ void rest_credential_refused(struct sw_rest *rest, unsigned generation);
 void rest_credential_done(struct rest_credential *credential);
 static inline void rest_credential_auto(struct rest_credential *c) { rest_credential_done(c); }
 
-/* rest_causes.c: appends "FIELD: MESSAGE (job file: KEY); ..." of all causes that name a field, and their keys, once
- * each. Returns how many causes that were. */
+/* rest_causes.c: appends "FIELD: MESSAGE (job file: KEY); ..." of all causes that name a field, and
+ * their keys, once each. Returns how many causes that were. */
 const char *rest_key_of(const struct sw_rest *rest, const char *field);        /* NULL: none */
 size_t rest_causes_text(const struct sw_rest *rest, const json_t *status, struct sw_buf *out,
                         struct sw_buf *keys);

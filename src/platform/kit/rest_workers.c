@@ -3,14 +3,14 @@
  * rest_workers.c - the connections of a REST client: one set for each thread that calls, and the client
  * certificate that they are made with.
  *
- * libcurl takes a certificate when it connects, so another certificate means another set of connections. Those
- * under way go on with theirs, and share it as long as they need it.
+ * libcurl takes a certificate when it connects, so another certificate means another set of
+ * connections. Those under way go on with theirs, and share it as long as they need it.
  */
 #include <assert.h>
 
 #include "platform/kit/rest_internal.h"
 
-/* ---- certificates --------------------------------------------------------------------------------- */
+/* ---- certificates -------------------------------------------------------------------------------- */
 
 struct sw_rest_certificate {
     struct sw_secret *pem, *key;
@@ -43,7 +43,7 @@ void sw_rest_certificate_free(struct sw_rest_certificate *certificate)
     free(certificate);
 }
 
-/* ---- workers --------------------------------------------------------------------------------------- */
+/* ---- workers ------------------------------------------------------------------------------------- */
 
 int rest_worker_open(const struct sw_rest *rest, struct rest_worker *worker,
                      struct sw_rest_certificate *certificate, struct sw_error *err)

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/secret.h"
+#include "core/payload.h"
 #include "plan/bundle.h"
 #include "plan/plan.h"
 

@@ -4,9 +4,10 @@
  *
  *     struct kube_options options = { .context = connect.context, .env = config->env, ... };
  *     sw_auto(kube) struct kube *kube = kube_open(&options, err);
+ *     ...
  *     sw_autofree char *path = kube_path("batch/v1", kube_address(kube)->namespace, "jobs", NULL);
  *
- *     if (!kube || sw_rest_call(kube_rest(kube), &(struct sw_rest_call){ .path = path, ... }, &jobs, err) < 0)
+ *     if (sw_rest_call(kube_rest(kube), &(struct sw_rest_call){ .path = path }, &jobs, err) < 0)
  *         return -1;
  *
  * Cluster, user and namespace are found as kubectl finds them, so that a user of `kubectl get pods` gets the
@@ -16,17 +17,18 @@
  *     context      option context > $TAO_K8S_CONTEXT > current-context
  *     namespace    option namespace > $TAO_K8S_NAMESPACE > the context's (the pod's) > "default"
  *
- * Several files (a list with ':') are one: of each name and of current-context the first counts, files that are
- * missing are skipped, and a relative path in a file begins at that file's folder.
+ * Several files (a list with ':') are one: of each name and of current-context the first counts, files
+ * that are missing are skipped, and a relative path in a file begins at that file's folder.
  *
- * A user proves itself with a client certificate, a token, a token file, a password, or a program that the
- * kubeconfig names (exec plugin). Tokens, keys and passwords are struct sw_secret and wiped; keys that came as data
- * never become files. What rotates (token files, the pod's token, certificate files, what a plugin printed) is
- * read again in time and after a 401, also while other threads call.
+ * A user proves itself with a client certificate, a token, a token file, a password, or a program that
+ * the kubeconfig names (exec plugin). Tokens, keys and passwords are struct sw_secret and wiped; keys
+ * that came as data never become files. What rotates (token files, the pod's token, certificate files,
+ * what a plugin printed) is read again in time and after a 401, also while other threads call.
  *
- * A kubeconfig names a program to run and a host to connect to. Options that name one are therefore options of
- * the connection (.scope = SW_CONNECTION in the table of the platform, which also means that a folder's
- * env.toml may set them only after `slipway trust`), and so are KUBECONFIG and TAO_K8S_CONTEXT of a .env file.
+ * A kubeconfig names a program to run and a host to connect to. Options that name one are therefore
+ * options of the connection (.scope = SW_CONNECTION in the table of the platform, which also means that
+ * a folder's env.toml may set them only after `slipway trust`), and so are KUBECONFIG and
+ * TAO_K8S_CONTEXT of a .env file.
  */
 #ifndef SW_PLATFORM_KUBE_KUBE_H
 #define SW_PLATFORM_KUBE_KUBE_H
@@ -58,8 +60,8 @@ extern const char *const kube_variables[];
 
 struct kube;
 
-/* Reads the files and asks no server. NULL + err: SW_E_NOT_FOUND (no kubeconfig, no such context), SW_E_SPEC with
- * the place in the file, SW_E_CREDENTIAL, SW_E_IO. */
+/* Reads the files and asks no server. NULL + err: SW_E_NOT_FOUND (no kubeconfig, no such context),
+ * SW_E_SPEC with the place in the file, SW_E_CREDENTIAL, SW_E_IO. */
 struct kube *kube_open(const struct kube_options *options, struct sw_error *err);
 void kube_close(struct kube *kube);
 SW_DEFINE_AUTO(kube, struct kube *, kube_close)
@@ -78,31 +80,28 @@ struct kube_address {
 };
 const struct kube_address *kube_address(const struct kube *kube);
 
-/* For `place` of a platform: {"kubeconfig", "context", "namespace"}, which lead kube_open() here again whatever the
- * environment says then. New reference. */
+/* For `place` of a platform: {"kubeconfig", "context", "namespace"}, which lead kube_open() here
+ * again whatever the environment says then. New reference. */
 json_t *kube_place_options(const struct kube *kube);
 /* "https://10.0.0.1:6443 namespace train", owned. */
 char *kube_place_address(const struct kube *kube);
 
-/* For `identify` of a platform: appends an id of the cluster that stays the same. Its kind is part of it, so that
- * one kind is never taken for another:
- *
- *     uid:UUID       the UID of the namespace kube-system
- *     root:SHA256    where reading that is forbidden: of the cluster's authority, from the ConfigMap
- *                    kube-root-ca.crt in our namespace
- *     ca:SHA256      where that is forbidden, too: of the authority in the kubeconfig
- *
- * Nothing is appended where there is none of them. -1 + err: the server did not say. */
+/* For `identify` of a platform: appends an id of the cluster that stays the same. Its kind is part
+ * of it, so that one kind is never taken for another:      uid:UUID       the UID of the namespace
+ * kube-system     root:SHA256    where reading that is forbidden: of the cluster's authority, from
+ * the ConfigMap                    kube-root-ca.crt in our namespace     ca:SHA256      where that
+ * is forbidden, too: of the authority in the kubeconfig  Nothing is appended where there is none of
+ * them. -1 + err: the server did not say. */
 int kube_identity(struct kube *kube, struct sw_buf *identity, struct sw_error *err);
 
 /* The server's version, asked once. */
 int kube_version(struct kube *kube, int *major, int *minor, struct sw_error *err);
 
-/* ---- texts, pure ---------------------------------------------------------------------------------- */
+/* ---- texts, pure --------------------------------------------------------------------------------- */
 
 /* The path of a resource, owned, everything encoded: kube_path("v1", "train", "pods", "x") is
- * "/api/v1/namespaces/train/pods/x", kube_path("batch/v1", ...) is "/apis/batch/v1/...". `namespace` NULL: the
- * resource has none; `name` NULL: all of them. For a subresource append "/log". */
+ * "/api/v1/namespaces/train/pods/x", kube_path("batch/v1", ...) is "/apis/batch/v1/...". `namespace`
+ * NULL: the resource has none; `name` NULL: all of them. For a subresource append "/log". */
 char *kube_path(const char *group_version, const char *namespace, const char *resource, const char *name);
 
 /* The reason of a Status ("AlreadyExists", "Expired"), borrowed from it; NULL: it is none. */

@@ -37,7 +37,8 @@ int kube_account_read(const struct kube_options *options, struct kube_config *ou
 {
     const char *host = kube_env(options, "KUBERNETES_SERVICE_HOST");
     const char *port = kube_env(options, "KUBERNETES_SERVICE_PORT");
-    sw_autofree char *authority = account_file(options, "ca.crt"), *namespace = account_file(options, "namespace");
+    sw_autofree char *authority = account_file(options, "ca.crt");
+    sw_autofree char *namespace = account_file(options, "namespace");
     bool six = host && strchr(host, ':');
 
     if (!kube_account_is_there(options)) {

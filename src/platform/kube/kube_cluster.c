@@ -105,7 +105,8 @@ int kube_cluster_read(struct kube_entry *entry, struct kube_cluster *out)
     out->proxy = proxy_of(entry);
     out->insecure = kube_entry_flag(entry, "insecure-skip-tls-verify");
     if (out->insecure && out->authority)
-        kube_entry_refuse(entry, "insecure-skip-tls-verify", "contradicts the certificate-authority beside it");
+        kube_entry_refuse(entry, "insecure-skip-tls-verify",
+                          "contradicts the certificate-authority beside it");
     out->exec_config = exec_config_of(entry);
     return entry->failed ? -1 : 0;
 }

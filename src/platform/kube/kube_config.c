@@ -2,8 +2,8 @@
 /*
  * kube_config.c - which kubeconfig files count, and which context of them.
  *
- * Several files are one as kubectl merges them: what two of them name is taken whole from the first. No environment
- * is read but through options.env.
+ * Several files are one as kubectl merges them: what two of them name is taken whole from the first. No
+ * environment is read but through options.env.
  */
 #include "platform/kube/kube_internal.h"
 
@@ -22,7 +22,7 @@ const char *kube_env(const struct kube_options *options, const char *name)
     return sw_text_empty(value) ? NULL : value;
 }
 
-/* ---- files --------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------- */
 
 /* A kubeconfig holds tokens and keys in any of its texts. */
 static void wipe(json_t *value)
@@ -110,7 +110,7 @@ static int add_files(struct kube_documents *documents, const char *list, char **
     return 0;
 }
 
-/* ---- the context --------------------------------------------------------------------------------------- */
+/* ---- the context --------------------------------------------------------------------------------- */
 
 static const char *current_context(const struct kube_documents *documents)
 {
@@ -182,7 +182,7 @@ int kube_config_choose(const struct kube_documents *documents, const char *wante
     return found > 0 ? kube_user_read(&user, &out->user) : found;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------------------------------- */
 
 static int check_namespace(const char *name, struct sw_error *err)
 {
@@ -208,8 +208,8 @@ static int settle_namespace(const struct kube_options *options, struct kube_conf
 
 static int nothing_found(const char *option, const char *paths, struct sw_error *err)
 {
-    sw_fail(err, SW_E_NOT_FOUND, "there is no kubeconfig: %.300s is missing or empty", *paths ? paths
-                                                                                              : "~/.kube/config");
+    sw_fail(err, SW_E_NOT_FOUND, "there is no kubeconfig: %.300s is missing or empty",
+            *paths ? paths : "~/.kube/config");
     return option ? sw_hint(err, "the option `kubeconfig` names it")
                   : sw_hint(err, "KUBECONFIG or the option `kubeconfig` says where it is");
 }

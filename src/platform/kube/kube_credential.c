@@ -2,9 +2,9 @@
 /*
  * kube_credential.c - who makes the next call: what the kubeconfig says, kept fresh.
  *
- * Called before each call, so the usual case costs a stat() at most: files are read again when they were replaced,
- * once a minute, and after a 401; an exec plugin is run again shortly before its answer expires, and after a 401. What
- * cannot be renewed is used as long as it may be good.
+ * Called before each call, so the usual case costs a stat() at most: files are read again when they
+ * were replaced, once a minute, and after a 401; an exec plugin is run again shortly before its answer
+ * expires, and after a 401. What cannot be renewed is used as long as it may be good.
  */
 #include "platform/kube/kube_internal.h"
 
@@ -18,14 +18,15 @@
 
 enum { READ_AGAIN_MS = 60000, MARGIN_MS = 60000, EXEC_PATIENCE_MS = 60000 };
 
-/* ---- files that are replaced ----------------------------------------------------------------------------- */
+/* ---- files that are replaced --------------------------------------------------------------------- */
 
 /* Read without a copy that stays behind. */
 struct sw_secret *kube_secret_read(const char *path, struct sw_error *err)
 {
     sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat info = { 0 };
-    char *text = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? sw_alloc(KUBE_FILE_MAX + 1) : NULL;
+    bool plain = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    char *text = plain ? sw_alloc(KUBE_FILE_MAX + 1) : NULL;
     struct sw_secret *secret = NULL;
     size_t length = 0;
     ssize_t got = 0;
@@ -62,7 +63,8 @@ static bool is_due(struct kube_file *file, const char *path, bool refused)
     int64_t now_ms = sw_monotonic_ms();
 
     (void)!stat(path, &now);
-    if (!refused && file->read_ms && now_ms - file->read_ms < READ_AGAIN_MS && is_same_file(&now, &file->seen))
+    if (!refused && file->read_ms && now_ms - file->read_ms < READ_AGAIN_MS &&
+        is_same_file(&now, &file->seen))
         return false;
     file->seen = now;
     file->read_ms = now_ms;
@@ -85,14 +87,17 @@ static int renew_token(struct kube *kube, bool refused, struct sw_error *err)
     }
     if (!fresh) {
         has->token.read_ms = 0;
-        return has->file_token || user->token ? 0 : sw_fail(err, SW_E_CREDENTIAL, "no token: %s", why.message);
+        if (has->file_token || user->token)
+            return 0;
+        return sw_fail(err, SW_E_CREDENTIAL, "no token: %s", why.message);
     }
     sw_secret_free(has->file_token);
     has->file_token = fresh;
     return 0;
 }
 
-static void use_certificate(struct kube_credentials *has, const struct sw_secret *pem, const struct sw_secret *key)
+static void use_certificate(struct kube_credentials *has, const struct sw_secret *pem,
+                            const struct sw_secret *key)
 {
     sw_rest_certificate_free(has->shared);
     has->shared = sw_rest_certificate_new(sw_secret_reveal(pem), sw_secret_reveal(key));
@@ -128,7 +133,7 @@ static void renew_certificate(struct kube *kube, bool refused)
         use_certificate(has, user->certificate, user->key);
 }
 
-/* ---- a program ---------------------------------------------------------------------------------------------- */
+/* ---- a program ----------------------------------------------------------------------------------- */
 
 static int renew_exec(struct kube *kube, bool refused, struct sw_error *err)
 {
@@ -153,7 +158,7 @@ static int renew_exec(struct kube *kube, bool refused, struct sw_error *err)
     return 0;
 }
 
-/* ---- all together -------------------------------------------------------------------------------------------- */
+/* ---- all together -------------------------------------------------------------------------------- */
 
 static void add_secret(struct sw_buf *out, const char *scheme, const char *value)
 {

@@ -2,8 +2,8 @@
 /*
  * kube_entry.c - one cluster, user or context of a kubeconfig, read key by key.
  *
- * The first key that is refused is remembered with its place, so that a reader takes all keys one after the other
- * and asks once at the end.
+ * The first key that is refused is remembered with its place, so that a reader takes all keys one after
+ * the other and asks once at the end.
  */
 #include "platform/kube/kube_internal.h"
 

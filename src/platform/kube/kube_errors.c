@@ -53,12 +53,14 @@ static void distrusted(const struct kube *kube, const char *words, struct sw_err
     const struct kube_cluster *cluster = &kube->config.cluster;
 
     if (words && strstr(words, "another host name"))
-        sw_hint(err, "`tls-server-name` of the cluster in %s says whom the certificate is for", file_of(kube));
+        sw_hint(err, "`tls-server-name` of the cluster in %s says whom the certificate is for",
+                file_of(kube));
     else if (cluster->authority)
         sw_hint(err, "the authority that is believed is %s: is it the one of %s?", cluster->authority_origin,
                 cluster->server);
     else
-        sw_hint(err, "`certificate-authority` of the cluster in %s names the authority to believe", file_of(kube));
+        sw_hint(err, "`certificate-authority` of the cluster in %s names the authority to believe",
+                file_of(kube));
 }
 
 /* The server hung up because of the client's certificate, or for lack of one. */
@@ -79,7 +81,7 @@ void kube_explain(void *context, const struct sw_http_reply *reply, const char *
         err->code = SW_E_CREDENTIAL;
         refused_user(kube, err);
     } else if (kube->address.context) {
-        sw_hint(err, "the context '%s' in %s leads to %s: does that cluster run, and can it be reached from here?",
-                kube->address.context, file_of(kube), kube->address.server);
+        sw_hint(err, "the context '%s' in %s leads to %s: does that cluster run, and can it be reached"
+                     " from here?", kube->address.context, file_of(kube), kube->address.server);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_internal.h - what the files of the Kubernetes client share: a kubeconfig, read, and what was chosen of it.
+ * kube_internal.h - what the files of the Kubernetes client share: a kubeconfig, read, and what was
+ * chosen of it.
  */
 #ifndef SW_PLATFORM_KUBE_KUBE_INTERNAL_H
 #define SW_PLATFORM_KUBE_KUBE_INTERNAL_H
@@ -13,7 +14,7 @@
 #define KUBE_FILE_MAX   (1024 * 1024)        /* a certificate, a bundle, a token */
 #define KUBE_ANSWER_MAX (256 * 1024)         /* of an exec plugin */
 
-/* ---- what was chosen ------------------------------------------------------------------------------- */
+/* ---- what was chosen ----------------------------------------------------------------------------- */
 
 struct kube_cluster {
     char *name;                      /* NULL: of a pod */
@@ -54,7 +55,7 @@ struct kube_config {
 void kube_config_done(struct kube_config *config);
 static inline void kube_config_auto(struct kube_config *config) { kube_config_done(config); }
 
-/* ---- kube_config.c: which files, which context ------------------------------------------------------ */
+/* ---- kube_config.c: which files, which context --------------------------------------------------- */
 
 struct kube_document {
     struct sw_document *document;
@@ -79,7 +80,7 @@ int kube_config_find(const struct kube_options *options, struct kube_config *out
 /* The value of a variable; NULL: not set, or empty. */
 const char *kube_env(const struct kube_options *options, const char *name);
 
-/* ---- kube_entry.c: one named thing of a kubeconfig, read key by key ---------------------------------- */
+/* ---- kube_entry.c: one named thing of a kubeconfig, read key by key ------------------------------ */
 
 struct kube_entry {
     const struct kube_document *in;
@@ -105,12 +106,12 @@ int kube_user_read(struct kube_entry *entry, struct kube_user *out);           /
 struct kube_exec *kube_exec_read(struct kube_entry *entry);                    /* kube_plugin_read.c */
 void kube_exec_free(struct kube_exec *exec);
 
-/* ---- kube_account.c: a pod's service account ---------------------------------------------------------- */
+/* ---- kube_account.c: a pod's service account ----------------------------------------------------- */
 
 bool kube_account_is_there(const struct kube_options *options);
 int kube_account_read(const struct kube_options *options, struct kube_config *out, struct sw_error *err);
 
-/* ---- kube_plugin.c and kube_plugin_answer.c --------------------------------------------------------------- */
+/* ---- kube_plugin.c and kube_plugin_answer.c ------------------------------------------------------ */
 
 struct kube_exec_credential {
     struct sw_secret *token;         /* NULL: none */
@@ -128,7 +129,7 @@ char *kube_exec_info(const struct kube_exec *exec, const struct kube_cluster *cl
 int kube_exec_run(const struct kube_exec *exec, const struct kube_cluster *cluster, int64_t patience_ms,
                   struct kube_exec_credential *out, struct sw_error *err);
 
-/* ---- kube_credential.c: who makes the next call -------------------------------------------------------- */
+/* ---- kube_credential.c: who makes the next call -------------------------------------------------- */
 
 struct kube_file {                   /* a file that may be replaced */
     struct stat seen;
@@ -147,7 +148,7 @@ sw_rest_authorize kube_authorize;    /* the context is the struct kube */
 /* The text of a file that holds a secret, without blanks at its end. NULL + err. */
 struct sw_secret *kube_secret_read(const char *path, struct sw_error *err);
 
-/* ---- kube.c ---------------------------------------------------------------------------------------------- */
+/* ---- kube.c -------------------------------------------------------------------------------------- */
 
 struct kube {
     struct kube_config config;

@@ -2,8 +2,9 @@
 /*
  * kube_plugin.c - runs an exec plugin: no input, its output bounded in size and time.
  *
- * It has a session of its own, so it finds no terminal to ask questions on, and all that it started ends with it
- * when it takes too long. Where it leaves a process behind that still holds its output, that is not waited for.
+ * It has a session of its own, so it finds no terminal to ask questions on, and all that it started
+ * ends with it when it takes too long. Where it leaves a process behind that still holds its output,
+ * that is not waited for.
  */
 #include "platform/kube/kube_internal.h"
 
@@ -33,7 +34,7 @@ struct kube_program {                /* under way */
     struct sw_buf said, complained;  /* the first holds secrets */
 };
 
-/* ---- its arguments and environment --------------------------------------------------------------------- */
+/* ---- its arguments and environment --------------------------------------------------------------- */
 
 static void make_argv(struct kube_program *program)
 {
@@ -94,7 +95,7 @@ static void program_done(struct kube_program *program)
     sw_buf_done(&program->complained);
 }
 
-/* ---- its run --------------------------------------------------------------------------------------------- */
+/* ---- its run ------------------------------------------------------------------------------------- */
 
 static void become(void *context, struct sw_start_failure *why)
 {
@@ -128,7 +129,8 @@ static int start(struct kube_program *program, struct sw_error *err)
     return program->exec->install_hint ? sw_hint(err, "%.240s", program->exec->install_hint) : -1;
 }
 
-/* What is there now, up to `most` in all; what is more of a complaint is dropped. 0: the end. -1: too much. */
+/* What is there now, up to `most` in all; what is more of a complaint is dropped. 0: the end. -1:
+ * too much. */
 static int take_output(int fd, struct sw_buf *out, size_t most, bool drop)
 {
     char bytes[4096];
@@ -174,7 +176,8 @@ static int listen_to(struct kube_program *program, int process, int64_t deadline
 static int finish(struct kube_program *program, int result, struct sw_error *err)
 {
     int status = 0;
-    size_t skip = program->complained.length > COMPLAINT_SHOWN ? program->complained.length - COMPLAINT_SHOWN : 0;
+    size_t length = program->complained.length;
+    size_t skip = length > COMPLAINT_SHOWN ? length - COMPLAINT_SHOWN : 0;
     sw_autofree char *words = NULL;
 
     if (result < 0)
@@ -183,9 +186,9 @@ static int finish(struct kube_program *program, int result, struct sw_error *err
     }
     if (result < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
         return result;
-    words = sw_text_printable(sw_buf_text(&program->complained) + skip, program->complained.length - skip);
-    for (size_t length = strlen(words); length && words[length - 1] == '\n';)
-        words[--length] = '\0';
+    while (length > skip && program->complained.data[length - 1] == '\n')
+        length--;
+    words = sw_text_printable(sw_buf_text(&program->complained) + skip, length - skip);
     sw_fail(err, SW_E_CREDENTIAL, "it ended with %s %d%s%s", WIFEXITED(status) ? "status" : "signal",
             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), *words ? ": " : "", words);
     return sw_hint(err, "a new login may be needed: does `kubectl get pods` work?");
@@ -208,7 +211,8 @@ int kube_exec_run(const struct kube_exec *exec, const struct kube_cluster *clust
         result = finish(&program, result, err);
     }
     if (result == 0)
-        result = kube_exec_answer(sw_buf_text(&program.said), program.said.length, exec->api_version, out, err);
+        result = kube_exec_answer(sw_buf_text(&program.said), program.said.length, exec->api_version, out,
+                                  err);
     program_done(&program);
     return result < 0 ? sw_wrap(err, "the program '%s', which says who the user is", exec->command) : 0;
 }

@@ -48,7 +48,7 @@ static void read_certificate(struct kube_entry *entry, struct kube_user *out)
                           out->key ? "has no client-certificate beside it" : "has no client-key beside it");
 }
 
-/* ---- impersonation ------------------------------------------------------------------------------------ */
+/* ---- impersonation ------------------------------------------------------------------------------- */
 
 static void add_header(struct kube_user *out, size_t *count, const char *name, const char *value)
 {
@@ -87,7 +87,8 @@ static void read_impersonation(struct kube_entry *entry, struct kube_user *out)
         add_header(out, &count, "Impersonate-User", as);
     if (uid)
         add_header(out, &count, "Impersonate-Uid", uid);
-    add_headers(entry, "as-groups", json_object_get(entry->value, "as-groups"), "Impersonate-Group", out, &count);
+    add_headers(entry, "as-groups", json_object_get(entry->value, "as-groups"), "Impersonate-Group", out,
+                &count);
     json_object_foreach(extra, key, list) {
         sw_auto(sw_buf) struct sw_buf name = SW_BUF_INIT;
 

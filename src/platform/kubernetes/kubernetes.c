@@ -104,11 +104,6 @@ static struct sw_log_spools *kubernetes_log_spools(struct sw_connection *conn)
     return conn->spools;
 }
 
-static int kubernetes_wake_fd(struct sw_connection *conn)
-{
-    return sw_watch_fd(conn->watch);
-}
-
 /* ---- calls -------------------------------------------------------------------------------------- */
 
 int k8s_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body, json_t **json,

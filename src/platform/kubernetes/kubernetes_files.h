@@ -5,10 +5,14 @@
 #ifndef SW_PLATFORM_KUBERNETES_FILES_H
 #define SW_PLATFORM_KUBERNETES_FILES_H
 
+#include "core/archive.h"
 #include "platform/kubernetes/kubernetes_internal.h"
 
+#define K8S_RUNNER K8S_BIN "/slipway-runner"
+#define K8S_HELPER_IMAGE "registry.k8s.io/pause:3.10"      /* what nodes have anyway; any image will do */
+
 struct k8s_pod {                     /* of one replica */
-    char name[256], container[64];
+    char name[256], container[64], node[256];
     enum sw_log_life life;
     int restarts;                    /* of its container, in place */
 };
@@ -18,6 +22,42 @@ struct k8s_pod {                     /* of one replica */
 int k8s_pod_find(struct sw_connection *conn, const struct sw_jobref *job, int rank, bool surely,
                  struct k8s_pod *out, struct sw_error *err);
 enum sw_log_life k8s_log_life(const json_t *pod, const char *container);         /* pure */
+
+/* ---- kubernetes_helper.c: a short pod of our own that shows one volume ------------------------------- */
+
+#define K8S_LOOK "/look"             /* where the volume is in it */
+
+struct k8s_helper_wish {             /* all borrowed */
+    const struct k8s_volume *volume;
+    const char *image;               /* NULL: the connection's, or K8S_HELPER_IMAGE */
+    const char *pull_secret;         /* NULL: none */
+    const char *node;                /* where it must be; NULL: anywhere */
+    const char *arch;                /* "amd64" */
+    int life_s;                      /* after this it ends by itself */
+};
+struct k8s_helper {
+    struct sw_connection *conn;      /* NULL: there is none */
+    char name[K8S_NAME_SIZE];
+};
+
+/* The pod's manifest, owned. `restricted`: as such a namespace demands it, and not as root. Pure. */
+json_t *k8s_helper_render(const struct k8s_helper_wish *wish, const char *name, const char *runner, bool restricted);
+/* Makes it and waits until it runs. SW_E_NOT_FOUND: the node says that there is no such folder. */
+int k8s_helper_open(struct sw_connection *conn, const struct k8s_helper_wish *wish, struct k8s_helper *out,
+                    struct sw_error *err);
+void k8s_helper_close(struct k8s_helper *helper);        /* it is deleted at once */
+static inline void k8s_helper_auto(struct k8s_helper *helper) { k8s_helper_close(helper); }
+/* What events say of a folder that is not there. Pure. */
+bool k8s_no_such_folder(const json_t *events);
+
+/* kubernetes_files.c: the volume becomes the folder above; the owned name in it. NULL: it has none. Pure. */
+char *k8s_volume_above(struct k8s_volume *volume);
+
+/* Run the runner with these words in a pod; `out` becomes its output. -1: it could not, or did not end well. */
+int k8s_run(struct sw_connection *conn, const char *pod, const char *container, const char *const words[2],
+            struct sw_archive_stream **out, struct sw_error *err);
+/* After the output was read: 0, or how it failed. Frees it. */
+int k8s_run_end(struct sw_archive_stream *output, struct sw_error *err);
 
 /* What a refusal to give a log means. Pure. */
 enum k8s_log_said { K8S_LOG_FAILED, K8S_LOG_NOT_BEGUN, K8S_LOG_GONE };

@@ -96,6 +96,7 @@ struct sw_connection {
     char *root;                      /* our own folder on this machine */
     struct sw_log_spools *spools;
     struct sw_watch *watch;
+    char *helper_image;              /* for pods that show files; NULL: K8S_HELPER_IMAGE (kubernetes_files.h) */
     struct sw_connect_options given; /* warn, progress, env: as open() got them */
     pthread_mutex_t lock;            /* of what follows */
     json_t *runners;                 /* names of runner ConfigMaps that are there: name -> true */

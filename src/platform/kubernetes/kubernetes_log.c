@@ -56,7 +56,9 @@ enum sw_log_life k8s_log_life(const json_t *pod, const char *container)
 static void pod_read(const struct k8s_seen *known, const json_t *pod, struct k8s_pod *out)
 {
     const char *name = sw_json_str(json_object_get(pod, "metadata"), "name");
+    const char *node = sw_json_str(json_object_get(pod, "spec"), "nodeName");
 
+    snprintf(out->node, sizeof out->node, "%s", node ? node : "");
     snprintf(out->name, sizeof out->name, "%s", name ? name : "");
     snprintf(out->container, sizeof out->container, "%s", known->engine ? known->engine->container : K8S_CONTAINER);
     out->life = k8s_log_life(pod, out->container);

@@ -93,6 +93,28 @@ static void such_a_request_is_refused_before_it_is_sent(void **state)
     assert_null(strstr(err.message, "canary"));
 }
 
+static void a_certificate_for_another_name_is_asked_for_where_the_server_is(void **state)
+{
+    static const struct { const char *url, *name, *named, *connect_to, *host; } rows[] = {
+        { "https://10.0.0.1:6443/api?x=1", "api", "https://api:6443/api?x=1", "::10.0.0.1:6443",
+          "Host: 10.0.0.1:6443" },
+        { "https://host/x", "api", "https://api/x", "::host:", "Host: host" },
+        { "https://[fd00::1]:1/x", "api", "https://api:1/x", "::[fd00::1]:1", "Host: [fd00::1]:1" },
+        { "https://[fd00::1]", "api", "https://api", "::[fd00::1]:", "Host: [fd00::1]" },
+        { "https://host:1/a:b", "fd00::2", "https://[fd00::2]:1/a:b", "::host:1", "Host: host:1" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_autofree char *connect_to = NULL, *host = NULL;
+        sw_autofree char *named = http_tls_named(rows[i].url, rows[i].name, &connect_to, &host);
+
+        assert_string_equal(named, rows[i].named);
+        assert_string_equal(connect_to, rows[i].connect_to);
+        assert_string_equal(host, rows[i].host);
+    }
+}
+
 /* gzip of { 0x30, 1, 7 }, as `static/trust` would pack it. */
 static const unsigned char packed[] = {
     0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x33, 0x60,
@@ -148,6 +170,7 @@ int main(void)
         cmocka_unit_test(both_libraries_are_understood),
         cmocka_unit_test(a_credential_travels_in_the_open_only_where_the_user_said_so),
         cmocka_unit_test(such_a_request_is_refused_before_it_is_sent),
+        cmocka_unit_test(a_certificate_for_another_name_is_asked_for_where_the_server_is),
         cmocka_unit_test(a_packed_bundle_is_unpacked_or_refused_whole),
         cmocka_unit_test(the_jobs_own_file_comes_before_what_the_image_names),
     };

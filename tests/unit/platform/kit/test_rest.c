@@ -144,6 +144,61 @@ static void a_refused_token_is_fetched_again_once(void **state)
     assert_int_equal(tokens, 2);
 }
 
+static int count_credentials(void *context, bool refused, struct sw_rest_credential *out,
+                             struct sw_error *err)
+{
+    int *count = context;
+
+    if (*count == 9)
+        return sw_fail(err, SW_E_CREDENTIAL, "not logged in");
+    *count += refused;
+    if (*count)
+        sw_buf_addf(&out->authorization, "Basic secret-%d", *count);
+    return 0;
+}
+
+static void a_credential_is_asked_for_before_each_call_and_headers_are_in_all(void **state)
+{
+    struct script script = PLAY({ "As: bob\r\n", STATUS("401 Who", "") },
+                                { "Authorization: Basic secret-1\r\n", OK("{}") },
+                                { "Authorization: Basic secret-5\r\n", OK("{}") });
+    int count = 0;
+    struct sw_rest_options options = {
+        .base_url = "http://127.0.0.1/api/", .name = "Moon",
+        .http = { .serve = serve, .serve_context = &script },
+        .authorize = count_credentials, .authorize_context = &count,
+        .headers = (const struct sw_rest_pair[]){ { "As", "bob" }, { 0 } },
+    };
+    sw_auto(sw_rest) struct sw_rest *rest = sw_rest_open(&options, NULL);
+    struct sw_rest_call call = { .path = "/x" };
+    struct sw_error err = { 0 };
+
+    (void)state;
+    assert_int_equal(sw_rest_call(rest, &call, NULL, NULL), 0);
+    count = 5;
+    assert_int_equal(sw_rest_call(rest, &call, NULL, NULL), 0);
+    count = 9;
+    assert_int_equal(sw_rest_call(rest, &call, NULL, &err), -1);
+    assert_string_equal(err.message, "not logged in");
+}
+
+static void take_reason(void *context, const struct sw_rest_cause *cause)
+{
+    sw_buf_addf(context, "%s ", cause->reason ? cause->reason : "-");
+}
+
+static void every_cause_of_a_status_is_handed_over(void **state)
+{
+    sw_auto(json) json_t *status = json_pack("{s:{s:[{s:s},{s:s},i]}}", "details", "causes", "reason", "A",
+                                             "field", "f", 5);
+    sw_auto(sw_buf) struct sw_buf seen = SW_BUF_INIT;
+
+    (void)state;
+    assert_int_equal(sw_rest_causes(status, take_reason, &seen), 3);
+    assert_string_equal(seen.data, "A - - ");
+    assert_int_equal(sw_rest_causes(NULL, take_reason, &seen), 0);
+}
+
 static void a_token_refused_twice_is_a_credential_error_that_does_not_show_it(void **state)
 {
     struct script script = PLAY({ "tok-one", STATUS("401 Who", "{\"error\":\"bad token\"}") },
@@ -217,13 +272,15 @@ static void a_refusal_names_the_key_of_the_job_file(void **state)
           "Moon says: it is invalid: spec.containers[0].image.name: x (job file: image)",
           "`image` in the job file decides it" },
         { "{\"kind\":\"Status\",\"message\":\"Job \\\"j\\\" is invalid: [...]\",\"details\":{\"causes\":["
-          "{\"reason\":\"FieldValueRequired\",\"field\":\"spec.containers[0].image\",\"message\":\"Required value\"},"
+          "{\"reason\":\"FieldValueRequired\",\"field\":\"spec.containers[0].image\","
+          "\"message\":\"Required value\"},"
           "{\"reason\":\"FieldValueInvalid\",\"field\":\"spec.gpus[nvidia.com/gpu]\"},"
           "{\"reason\":\"FieldValueInvalid\",\"field\":\"spec.gpus\",\"message\":\"Too many\"},"
           "{\"reason\":\"FieldValueInvalid\",\"field\":\"spec.other\",\"message\":\"Odd\"}]}}",
           "Moon says: Job \"j\" is invalid: spec.containers[0].image: Required value (job file: image); "
-          "spec.gpus[nvidia.com/gpu]: FieldValueInvalid (job file: gpus); spec.gpus: Too many (job file: gpus); "
-          "spec.other: Odd", "`image`, `gpus` in the job file decide it" },
+          "spec.gpus[nvidia.com/gpu]: FieldValueInvalid (job file: gpus); "
+          "spec.gpus: Too many (job file: gpus); spec.other: Odd",
+          "`image`, `gpus` in the job file decide it" },
         { "{\"detail\":[{\"loc\":[\"body\",\"spec\",\"gpus\"],\"msg\":\"too many\"}]}",
           "Moon says: too many (spec.gpus)", "`gpus` in the job file decides it" },
         { "{\"error\":{\"message\":\"spec.other is odd\",\"field\":\"spec.other\"}}",
@@ -369,6 +426,8 @@ int main(void)
         cmocka_unit_test(a_call_says_what_it_wants_and_gets_a_document),
         cmocka_unit_test(every_status_has_one_meaning),
         cmocka_unit_test(a_refused_token_is_fetched_again_once),
+        cmocka_unit_test(a_credential_is_asked_for_before_each_call_and_headers_are_in_all),
+        cmocka_unit_test(every_cause_of_a_status_is_handed_over),
         cmocka_unit_test(a_token_refused_twice_is_a_credential_error_that_does_not_show_it),
         cmocka_unit_test(a_server_that_asks_for_time_gets_it_where_the_call_may_be_repeated),
         cmocka_unit_test(nothing_is_repeated_behind_the_deadline),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_kube_config.c - which kubeconfig, context and namespace count. Files are in a folder of the test's own, and
- * variables come from a table: nothing of this machine is read.
+ * test_kube_config.c - which kubeconfig, context and namespace count. Files are in a folder of the
+ * test's own, and variables come from a table: nothing of this machine is read.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,12 +103,12 @@ static void option_then_variable_then_file(void **state)
     sw_autofree char *path = file("home/.kube/config", first);
     sw_autofree char *home = sw_format("HOME=%s/home", folder);
     const char *rows[] = { home, "TAO_K8S_CONTEXT=two", "TAO_K8S_NAMESPACE=from-env", NULL };
-    sw_auto(kube) struct kube *plain = open_with((struct kube_options){ 0 }, (const char *[]){ home, NULL }, NULL);
+    const char *only_home[] = { home, NULL };
+    sw_auto(kube) struct kube *plain = open_with((struct kube_options){ 0 }, only_home, NULL);
     sw_auto(kube) struct kube *env = open_with((struct kube_options){ 0 }, rows, NULL);
-    sw_auto(kube) struct kube *option = open_with((struct kube_options){ .context = "one", .namespace = "mine" },
-                                                  rows, NULL);
-    sw_auto(kube) struct kube *none = open_with((struct kube_options){ .context = "two" },
-                                                (const char *[]){ home, NULL }, NULL);
+    sw_auto(kube) struct kube *option =
+        open_with((struct kube_options){ .context = "one", .namespace = "mine" }, rows, NULL);
+    sw_auto(kube) struct kube *none = open_with((struct kube_options){ .context = "two" }, only_home, NULL);
 
     (void)state;
     assert_string_equal(kube_address(plain)->context, "one");
@@ -147,9 +147,11 @@ static void relative_paths_begin_at_the_file_that_has_them(void **state)
         "clusters:\n- {name: x, cluster: {server: 'https://h', certificate-authority: ../pki/ca.pem}}\n"
         "users:\n- name: x\n  user: {client-certificate: c.pem, client-key: ./c.key, tokenFile: token,\n"
         "    exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: bin/login}}\n";
-    sw_autofree char *path = file("sub/config", text), *ca = file("pki/ca.pem", "-----BEGIN CERTIFICATE-----\nx\n");
+    sw_autofree char *path = file("sub/config", text);
+    sw_autofree char *ca = file("pki/ca.pem", "-----BEGIN CERTIFICATE-----\nx\n");
     sw_autofree char *cert = file("sub/c.pem", "PEM\n"), *key = file("sub/c.key", "KEY\n");
-    sw_autofree char *login = sw_format("%s/sub/bin/login", folder), *token = sw_format("%s/sub/token", folder);
+    sw_autofree char *login = sw_format("%s/sub/bin/login", folder);
+    sw_autofree char *token = sw_format("%s/sub/token", folder);
     struct sw_error err = { 0 };
     sw_auto(kube) struct kube *kube = open_with((struct kube_options){ .kubeconfig = path }, NULL, &err);
 
@@ -168,7 +170,9 @@ static void relative_paths_begin_at_the_file_that_has_them(void **state)
 static void what_is_wrong_is_said_with_its_place(void **state)
 {
 #define BASE "current-context: x\ncontexts: [{name: x, context: {cluster: x, user: x}}]\n"
-#define USER(user) BASE "clusters: [{name: x, cluster: {server: 'https://h'}}]\nusers:\n- name: x\n  user:\n" user
+#define GOOD "clusters: [{name: x, cluster: {server: 'https://h'}}]\n"
+#define USER(user) BASE GOOD "users:\n- name: x\n  user:\n" user
+#define AT_H(cluster) IN_CLUSTER("    server: https://h\n" cluster)
 #define IN_CLUSTER(cluster) BASE "users: [{name: x, user: {}}]\nclusters:\n- name: x\n  cluster:\n" cluster
 #define EXEC(more) USER("    exec:\n      command: c\n" more)
 #define V1 "      apiVersion: client.authentication.k8s.io/v1\n"
@@ -178,19 +182,22 @@ static void what_is_wrong_is_said_with_its_place(void **state)
         { "clusters: []", "has no current context", "no context at all" },
         { "contexts: [{name: n, context: {}}]\ncurrent-context: m", "there is no context 'm'", "one of: n" },
         { BASE, "bad:2:32: `cluster` is not in the kubeconfig", "" },
-        { "current-context: x\ncontexts: [{name: x, context: {}}]\n", "bad:2:22: `contexts[0].context` names no cluster", "" },
-        { BASE "clusters: [{name: x, cluster: {server: 'https://h'}}]", "`user` is not in the kubeconfig", "" },
+        { "current-context: x\ncontexts: [{name: x, context: {}}]\n",
+          "bad:2:22: `contexts[0].context` names no cluster", "" },
+        { BASE GOOD, "`user` is not in the kubeconfig", "" },
         { IN_CLUSTER("    server: h:1\n"), "bad:7:5: `server` does not begin with https://", "" },
         { IN_CLUSTER("    server: https://u:p@h\n"), "`server` holds a user", "" },
         { IN_CLUSTER("    server: https://h?x\n"), "`server` has something behind its path", "" },
         { IN_CLUSTER("    server: [1]\n"), "bad:7:5: `server` is no text", "" },
         { IN_CLUSTER("    other: 1\n"), "`clusters[0].cluster` names no server", "" },
-        { IN_CLUSTER("    server: https://h\n    certificate-authority-data: '*'\n"), "bad:8:5: `certificate-authority-data` is no text in base64", "" },
-        { IN_CLUSTER("    server: https://h\n    certificate-authority-data: YWJj\n"), "holds no certificate (PEM)", "" },
-        { IN_CLUSTER("    server: https://h\n    certificate-authority: gone.pem\n"), "bad:8:5: `certificate-authority` cannot", "" },
-        { IN_CLUSTER("    server: https://h\n    insecure-skip-tls-verify: 1\n"), "is neither true nor false", "" },
-        { IN_CLUSTER("    server: https://h\n    proxy-url: ftp://x\n"), "`proxy-url` does not begin", "" },
-        { IN_CLUSTER("    server: https://h\n    tls-server-name: a/b\n"), "`tls-server-name` is no name", "" },
+        { AT_H("    certificate-authority-data: '*'\n"),
+          "bad:8:5: `certificate-authority-data` is no text in base64", "" },
+        { AT_H("    certificate-authority-data: YWJj\n"), "holds no certificate (PEM)", "" },
+        { AT_H("    certificate-authority: gone.pem\n"),
+          "bad:8:5: `certificate-authority` cannot", "" },
+        { AT_H("    insecure-skip-tls-verify: 1\n"), "is neither true nor false", "" },
+        { AT_H("    proxy-url: ftp://x\n"), "`proxy-url` does not begin", "" },
+        { AT_H("    tls-server-name: a/b\n"), "`tls-server-name` is no name", "" },
         { USER("    token: 5\n"), "bad:7:5: `token` is no text", "" },
         { USER("    token: \"a\\nb\"\n"), "`token` has more than one line", "" },
         { USER("    client-key-data: YWJj\n"), "`client-key` has no client-certificate", "" },
@@ -198,15 +205,18 @@ static void what_is_wrong_is_said_with_its_place(void **state)
         { USER("    as-groups: [g]\n"), "are for a user that `as` names", "" },
         { USER("    as: u\n    as-groups: g\n"), "`as-groups` is no list", "" },
         { USER("    as: u\n    as-groups: [\"g\\r\\nX: y\"]\n"), "no text of one line", "" },
-        { USER("    auth-provider: {name: gcp}\n"), "bad:7:5: `auth-provider` was removed in Kubernetes 1.26", "gke-gcloud-auth-plugin" },
+        { USER("    auth-provider: {name: gcp}\n"),
+          "bad:7:5: `auth-provider` was removed in Kubernetes 1.26", "gke-gcloud-auth-plugin" },
         { EXEC(""), "names no apiVersion", "newer release" },
-        { EXEC("      apiVersion: client.authentication.k8s.io/v1alpha1\n"), "bad:9:7: `apiVersion` is neither", "newer release" },
+        { EXEC("      apiVersion: client.authentication.k8s.io/v1alpha1\n"),
+          "bad:9:7: `apiVersion` is neither", "newer release" },
         { EXEC(V1), "names no interactiveMode", "" },
         { EXEC(V1 "      interactiveMode: Always\n"), "`interactiveMode` is Always", "" },
         { EXEC(V1 "      interactiveMode: Maybe\n"), "is none of Never", "" },
         { EXEC(V1 "      interactiveMode: Never\n      args: x\n"), "`args` is no list", "" },
         { EXEC(V1 "      interactiveMode: Never\n      args: [1]\n"), "holds something that is no text", "" },
-        { EXEC(V1 "      interactiveMode: Never\n      env: [{name: A=B, value: x}]\n"), "no {name, value}", "" },
+        { EXEC(V1 "      interactiveMode: Never\n      env: [{name: A=B, value: x}]\n"),
+          "no {name, value}", "" },
         { USER("    exec: {apiVersion: client.authentication.k8s.io/v1beta1}\n"), "names no command", "" },
     };
 
@@ -228,11 +238,12 @@ static void without_a_kubeconfig_a_pod_uses_its_account(void **state)
     sw_autofree char *ca = file("account/ca.crt", "-----BEGIN CERTIFICATE-----\n");
     sw_autofree char *name = file("account/namespace", "pod-space");
     sw_autofree char *account = sw_path_join(folder, "account");
-    const char *four[] = { "HOME=/nonexistent", "KUBERNETES_SERVICE_HOST=10.0.0.1", "KUBERNETES_SERVICE_PORT=443", NULL };
+    const char *four[] = { "HOME=/nonexistent", "KUBERNETES_SERVICE_HOST=10.0.0.1",
+                           "KUBERNETES_SERVICE_PORT=443", NULL };
     const char *six[] = { "KUBERNETES_SERVICE_HOST=fd00::1", "KUBERNETES_SERVICE_PORT=443", NULL };
     sw_auto(kube) struct kube *kube = open_with((struct kube_options){ .account_dir = account }, four, NULL);
-    sw_auto(kube) struct kube *other = open_with((struct kube_options){ .account_dir = account, .namespace = "n" },
-                                                 six, NULL);
+    sw_auto(kube) struct kube *other =
+        open_with((struct kube_options){ .account_dir = account, .namespace = "n" }, six, NULL);
     sw_auto(json) json_t *kept = kube_place_options(kube);
     struct sw_error err = { 0 };
 
@@ -295,12 +306,13 @@ static void an_unchecked_connection_is_warned_about(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        sw_autofree char *text = sw_format("current-context: x\ncontexts: [{name: x, context: {cluster: x}}]\n"
+        sw_autofree char *text = sw_format("current-context: x\n"
+                                           "contexts: [{name: x, context: {cluster: x}}]\n"
                                            "clusters: [{name: x, cluster: %s}]\n", rows[i].cluster);
         sw_autofree char *path = file("warn", text);
         sw_auto(sw_buf) struct sw_buf heard = SW_BUF_INIT;
-        sw_auto(kube) struct kube *kube = open_with(
-            (struct kube_options){ .kubeconfig = path, .warn = remember, .warn_context = &heard }, NULL, NULL);
+        struct kube_options options = { .kubeconfig = path, .warn = remember, .warn_context = &heard };
+        sw_auto(kube) struct kube *kube = open_with(options, NULL, NULL);
 
         assert_non_null(kube);
         if (rows[i].warning)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_kube_exec.c - any bytes as the answer of an exec plugin: a token of one line or a certificate with its key, or a
- * reason and nothing.
+ * fuzz_kube_plugin.c - any bytes as the answer of an exec plugin: a token of one line or a certificate
+ * with its key, or a reason and nothing.
  */
 #include <string.h>
 

@@ -148,6 +148,8 @@ struct sw_rest_pages {
                                     NULL: pages are counted in items */
     const char *parameter;       /* the query that takes the token, or the number of items so far;
                                     NULL: the list has one page */
+    /* Hears of each page before its items are taken, with the context of `take`. May be NULL. */
+    void (*page)(void *context, const json_t *page);
 };
 
 /* Calls `take` for each item (borrowed), page after page, until it returns non-zero, which is then returned.
@@ -214,8 +216,9 @@ struct sw_rest_lines {
     struct sw_buf line;
     int (*take)(void *context, json_t *document);    /* borrowed; non-zero ends the stream */
     void *context;
+    size_t limit;                                    /* a longer line ends the stream; 0: 1 MiB */
 };
-/* A sink: sink_context is the struct sw_rest_lines. A line of more than 1 MiB ends the stream. */
+/* A sink: sink_context is the struct sw_rest_lines. */
 int sw_rest_lines_sink(void *lines, const struct sw_http_reply *so_far, const char *bytes,
                        size_t length);
 void sw_rest_lines_done(struct sw_rest_lines *lines);

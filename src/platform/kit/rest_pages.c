@@ -77,6 +77,8 @@ int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
         items = pages->items ? part_of(page, pages->items) : page;
         if (!json_is_array(items) && !json_is_null(items))
             return sw_fail(err, SW_E_UNREACHABLE, "the answer to %s is no list", call->path);
+        if (pages->page)
+            pages->page(context, page);
         json_array_foreach((json_t *)items, at, item) {
             int over = take(context, item);
 

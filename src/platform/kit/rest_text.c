@@ -62,7 +62,7 @@ int sw_rest_lines_sink(void *context, const struct sw_http_reply *so_far, const 
         const char *end = memchr(bytes, '\n', length);
         size_t part = end ? (size_t)(end - bytes) : length;
 
-        if (lines->line.length + part > LINE_MAX_BYTES)
+        if (lines->line.length + part > (lines->limit ? lines->limit : LINE_MAX_BYTES))
             return -1;
         sw_buf_add_bytes(&lines->line, bytes, part);
         if (end) {

@@ -327,6 +327,7 @@ int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **li
 /* All objects of a kind in the namespace, page after page. `selector` NULL: all; `each` as in sw_rest_list(). */
 int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err);
+extern const struct sw_rest_pages k8s_pages;
 json_t *k8s_list_new(void);
 /* Puts one object into such a list; what has no id of ours, and children of other objects, are left out. */
 void k8s_list_add(json_t *list, const char *plural, json_t *object);

@@ -138,16 +138,16 @@ static int take(void *context, json_t *object)
     return 0;
 }
 
+const struct sw_rest_pages k8s_pages = { .items = "items", .next = "metadata.continue", .parameter = "continue" };
+
 int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err)
 {
-    static const struct sw_rest_pages pages = { .items = "items", .next = "metadata.continue",
-                                                .parameter = "continue" };
     const struct sw_rest_pair query[] = { { "labelSelector", selector }, { "limit", K8S_PAGE }, { 0 } };
     sw_autofree char *path = k8s_path(conn, api, plural, NULL);
 
     return sw_rest_list(conn->rest, &(struct sw_rest_call){ .path = path, .query = query, .repeatable = true },
-                        &pages, each, context, err);
+                        &k8s_pages, each, context, err);
 }
 
 /* One job: its id. Many of one store: the store's. Else all that carry an id. Owned. */

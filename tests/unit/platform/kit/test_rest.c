@@ -334,12 +334,19 @@ static int add_number(void *context, json_t *item)
     int *sum = context;
 
     *sum = *sum * 10 + (int)json_integer_value(item);
-    return *sum > 10000 ? 1 : 0;
+    return *sum > 100000 ? 1 : 0;
+}
+
+/* Each page is heard of before its items. */
+static void add_page(void *context, const json_t *page)
+{
+    assert_true(json_is_object(page));
+    *(int *)context = *(int *)context * 10 + 9;
 }
 
 static void pages_are_read_to_the_end(void **state)
 {
-    static const struct sw_rest_pages by_token = { "items", "meta.next", "after" };
+    static const struct sw_rest_pages by_token = { "items", "meta.next", "after", add_page };
     static const struct sw_rest_pages by_count = { NULL, NULL, "offset" };
     struct script script = PLAY({ "GET /api/x?limit=2 HTTP",
                                   OK("{\"items\":[1,2],\"meta\":{\"next\":\"p&2\"}}") },
@@ -353,7 +360,7 @@ static void pages_are_read_to_the_end(void **state)
 
     (void)state;
     assert_int_equal(sw_rest_list(rest, &call, &by_token, add_number, &seen, NULL), 0);
-    assert_int_equal(seen, 123);
+    assert_int_equal(seen, 91293);
     seen = 0;
     call = (struct sw_rest_call){ .path = "/y" };
     assert_int_equal(sw_rest_list(rest, &call, &by_count, add_number, &seen, NULL), 0);
@@ -391,6 +398,20 @@ static void a_stream_is_cut_into_documents(void **state)
     (void)state;
     assert_int_equal(sw_rest_call(rest, &call, NULL, NULL), 0);
     assert_int_equal(seen, 12);              /* a line without an end may be cut */
+    sw_rest_lines_done(&lines);
+}
+
+static void a_line_that_is_too_long_ends_the_stream(void **state)
+{
+    struct script script = PLAY({ NULL, OK("1\n      2\n3\n") });
+    sw_auto(sw_rest) struct sw_rest *rest = client(&script, NULL);
+    int seen = 0;
+    struct sw_rest_lines lines = { .take = add_number, .context = &seen, .limit = 4 };
+    struct sw_rest_call call = { .path = "/x", .sink = sw_rest_lines_sink, .sink_context = &lines };
+
+    (void)state;
+    assert_int_equal(sw_rest_call(rest, &call, NULL, NULL), -1);
+    assert_int_equal(seen, 1);
     sw_rest_lines_done(&lines);
 }
 
@@ -437,6 +458,7 @@ int main(void)
         cmocka_unit_test(pages_are_read_to_the_end),
         cmocka_unit_test(a_list_without_one_of_its_pages_is_none),
         cmocka_unit_test(a_stream_is_cut_into_documents),
+        cmocka_unit_test(a_line_that_is_too_long_ends_the_stream),
         cmocka_unit_test(several_calls_are_under_way_at_once),
     };
 

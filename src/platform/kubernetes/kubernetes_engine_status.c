@@ -12,26 +12,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "platform/kit/log_lines.h"
 
 static int64_t time_ms(const json_t *object, const char *key)
 {
-    const char *text = sw_json_str(object, key);
-    int64_t at_ns = 0;
-
-    return text && sw_log_stamp(text, strlen(text), &at_ns) && at_ns > 0 ? at_ns / 1000000 : 0;
-}
-
-static const json_t *condition(const json_t *object, const char *type)
-{
-    const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(list, i, one)
-        if (sw_text_same(sw_json_str(one, "type"), type) && sw_text_same(sw_json_str(one, "status"), "True"))
-            return one;
-    return NULL;
+    return k8s_time_ms(sw_json_str(object, key));
 }
 
 static void say(struct k8s_workload *out, const json_t *condition)
@@ -64,9 +48,9 @@ static void begin(const json_t *object, struct k8s_workload *out)
 static bool by_conditions(const json_t *object, const struct condition_row *rows, struct k8s_workload *out)
 {
     for (; rows->type; rows++) {
-        const json_t *is = condition(object, rows->type);
+        const json_t *is = k8s_condition(object, rows->type);
 
-        if (!is)
+        if (!is || !sw_text_same(sw_json_str(is, "status"), "True"))
             continue;
         out->phase = rows->phase;
         say(out, is);
@@ -185,8 +169,8 @@ void k8s_read_volcano(const json_t *object, struct k8s_workload *out)
 
 /* ---- ranks --------------------------------------------------------------------------------------- */
 
-/* A label or annotation that is a number; -1: neither is there. */
-static int numbered(const json_t *pod, const char *key)
+/* The number in a label or annotation; -1: it is none. `missing`: neither is there. */
+static int numbered(const json_t *pod, const char *key, int missing)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
     const char *text = sw_json_str(json_object_get(metadata, "labels"), key);
@@ -194,18 +178,15 @@ static int numbered(const json_t *pod, const char *key)
     long number;
 
     text = text ? text : sw_json_str(json_object_get(metadata, "annotations"), key);
-    number = text ? strtol(text, &end, 10) : -1;
-    return text && end > text && !*end && number >= 0 && number < K8S_NODES_MAX ? (int)number : -1;
+    if (!text)
+        return missing;
+    number = strtol(text, &end, 10);
+    return end > text && !*end && number >= 0 && number < K8S_NODES_MAX ? (int)number : -1;
 }
 
 int k8s_rank_index(const json_t *pod)
 {
-    static const char key[] = "batch.kubernetes.io/job-completion-index";
-    const json_t *metadata = json_object_get(pod, "metadata");
-    bool indexed = sw_json_str(json_object_get(metadata, "annotations"), key) ||
-                   sw_json_str(json_object_get(metadata, "labels"), key);
-
-    return indexed ? numbered(pod, key) : 0;   /* the only pod of a Job has none */
+    return numbered(pod, "batch.kubernetes.io/job-completion-index", 0);       /* the only pod has none */
 }
 
 /* PyTorchJob: master, then workers; MPIJob: launcher, then workers. */
@@ -213,7 +194,7 @@ int k8s_rank_kubeflow(const json_t *pod)
 {
     const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
     const char *type = sw_json_str(labels, "training.kubeflow.org/replica-type");
-    int index = numbered(pod, "training.kubeflow.org/replica-index");
+    int index = numbered(pod, "training.kubeflow.org/replica-index", -1);
 
     type = type ? type : sw_json_str(labels, "training.kubeflow.org/job-role");
     if (sw_text_same(type, "master") || sw_text_same(type, "launcher"))
@@ -223,5 +204,5 @@ int k8s_rank_kubeflow(const json_t *pod)
 
 int k8s_rank_volcano(const json_t *pod)
 {
-    return numbered(pod, "volcano.sh/task-index");
+    return numbered(pod, "volcano.sh/task-index", -1);
 }

@@ -98,6 +98,7 @@ static json_t *run_policy(const struct sw_plan *plan)
 
 static json_t *replicas(int count, json_t *pod)
 {
+    json_object_del(json_object_get(pod, "spec"), "restartPolicy");
     return count > 0 ? sw_json_object(SW_INT("replicas", count), SW_STR("restartPolicy", "Never"),
                                       SW_SUB("template", json_deep_copy(pod)))
                      : NULL;
@@ -113,11 +114,12 @@ static json_t *render_pytorchjob(const struct sw_plan *plan, const struct k8s_si
                                  struct sw_error *err)
 {
     sw_auto(json) json_t *template = pod;
+    json_t *main = main_container(template);
     const char *given = sw_json_str(plan->env, "MASTER_PORT");
     int port = given ? atoi(given) : k8s_job_options(plan->options).master_port;
 
     (void)site, (void)err;
-    json_object_set_new(main_container(template), "ports",
+    json_object_set_new(main, "ports",
                         json_pack("[{s:s, s:i}]", "name", "pytorchjob-port", "containerPort", port));
     return sw_json_object(
         SW_SUB("runPolicy", run_policy(plan)),
@@ -236,67 +238,38 @@ static json_t *render_volcano(const struct sw_plan *plan, const struct k8s_site 
 
 /* ---- rendezvous ---------------------------------------------------------------------------------- */
 
-static void host_job(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out)
+void k8s_host(const struct k8s_engine *engine, const struct sw_plan *plan, int attempt, int rank,
+              struct sw_buf *out)
 {
+    bool own = rank == 0 && engine->first;     /* the first one has a name of its own */
     char name[K8S_NAME_SIZE];
 
     k8s_name(name, plan->job_id, attempt);
-    sw_buf_addf(out, "%s-%d.%s", name, rank, name);
-}
-
-static void host_jobset(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out)
-{
-    char name[K8S_NAME_SIZE];
-
-    k8s_name(name, plan->job_id, attempt);
-    sw_buf_addf(out, "%s-node-0-%d.%s", name, rank, name);
-}
-
-/* Workers of a PyTorchJob have no name. */
-static void host_pytorchjob(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out)
-{
-    char name[K8S_NAME_SIZE];
-
-    k8s_name(name, plan->job_id, attempt);
-    if (rank == 0)
-        sw_buf_addf(out, "%s-master-0", name);
-}
-
-static void host_mpijob(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out)
-{
-    char name[K8S_NAME_SIZE];
-
-    k8s_name(name, plan->job_id, attempt);
-    if (rank == 0)
-        sw_buf_addf(out, "%s-launcher.%s", name, name);
-    else
-        sw_buf_addf(out, "%s-worker-%d.%s", name, rank - 1, name);
-}
-
-static void host_volcano(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out)
-{
-    char name[K8S_NAME_SIZE];
-
-    k8s_name(name, plan->job_id, attempt);
-    sw_buf_addf(out, "%s-node-%d.%s", name, rank, name);
+    if (own)
+        sw_buf_addf(out, "%s%s", name, engine->first);
+    else if (engine->others)
+        sw_buf_addf(out, "%s%s%d", name, engine->others, engine->first ? rank - 1 : rank);
+    if (engine->others)
+        sw_buf_addf(out, ".%s", name);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 const struct k8s_engine k8s_engines[] = {
-    { K8S_JOB, "job", "batch", "v1", "Job", "jobs", K8S_CONTAINER, "spec.suspend", NULL, true,
-      render_job, k8s_read_job, k8s_rank_index, host_job },
-    { K8S_JOBSET, "jobset", "jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", K8S_CONTAINER, "spec.suspend", NULL,
-      false, render_jobset, k8s_read_jobset, k8s_rank_index, host_jobset },
+    { K8S_JOB, "job", "batch", "v1", "Job", "jobs", K8S_CONTAINER, "spec.suspend", NULL, NULL, "-", true,
+      render_job, k8s_read_job, k8s_rank_index },
+    { K8S_JOBSET, "jobset", "jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", K8S_CONTAINER, "spec.suspend",
+      NULL, NULL, "-node-0-", false, render_jobset, k8s_read_jobset, k8s_rank_index },
     { K8S_PYTORCHJOB, "pytorchjob", "kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", "pytorch",
-      "spec.runPolicy.suspend", "RANK", false, render_pytorchjob, k8s_read_kubeflow, k8s_rank_kubeflow,
-      host_pytorchjob },
-    { K8S_TRAINJOB, "trainjob", "trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs", "node", "spec.suspend",
-      NULL, false, render_trainjob, k8s_read_trainjob, k8s_rank_index, host_jobset },
-    { K8S_MPIJOB, "mpijob", "kubeflow.org", "v2beta1", "MPIJob", "mpijobs", K8S_CONTAINER, "spec.runPolicy.suspend",
-      "", false, render_mpijob, k8s_read_kubeflow, k8s_rank_kubeflow, host_mpijob },
-    { K8S_VOLCANO, "volcano", "batch.volcano.sh", "v1alpha1", "Job", "jobs", K8S_CONTAINER, NULL, "VC_TASK_INDEX",
-      false, render_volcano, k8s_read_volcano, k8s_rank_volcano, host_volcano },
+      "spec.runPolicy.suspend", "RANK", "-master-0", NULL, false, render_pytorchjob, k8s_read_kubeflow,
+      k8s_rank_kubeflow },
+    { K8S_TRAINJOB, "trainjob", "trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs", "node",
+      "spec.suspend", NULL, NULL, "-node-0-", false, render_trainjob, k8s_read_trainjob, k8s_rank_index },
+    { K8S_MPIJOB, "mpijob", "kubeflow.org", "v2beta1", "MPIJob", "mpijobs", K8S_CONTAINER,
+      "spec.runPolicy.suspend", "", "-launcher", "-worker-", false, render_mpijob, k8s_read_kubeflow,
+      k8s_rank_kubeflow },
+    { K8S_VOLCANO, "volcano", "batch.volcano.sh", "v1alpha1", "Job", "jobs", K8S_CONTAINER, NULL,
+      "VC_TASK_INDEX", NULL, "-node-", false, render_volcano, k8s_read_volcano, k8s_rank_volcano },
     { 0 }
 };
 

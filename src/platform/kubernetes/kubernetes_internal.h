@@ -149,14 +149,14 @@ struct k8s_engine {
     const char *suspend;             /* "spec.suspend", "spec.runPolicy.suspend"; NULL: cannot be suspended */
     const char *rank_from;           /* variable that holds a pod's rank; NULL: the index annotation of its Job;
                                         "": only rank 0 runs the runner */
+    const char *first, *others;      /* names of pods: NAME + `first` of rank 0 (NULL: as the others); NAME + `others`
+                                        + number of the others (NULL: they have none) */
     bool needs_service;              /* k8s_render_service() belongs to a job of several nodes */
     /* The object's spec, owned, from the pod template (stolen). NULL + err: this engine cannot do that. */
     json_t *(*render)(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err);
     void (*read)(const json_t *object, struct k8s_workload *out);
     /* The rank of one of its pods; -1: it has none (MPI's launcher is 0). */
     int (*rank)(const json_t *pod);
-    /* Rendezvous: the DNS name of a rank inside the namespace; nothing: it has none. */
-    void (*host)(const struct sw_plan *plan, int attempt, int rank, struct sw_buf *out);
 };
 extern const struct k8s_engine k8s_engines[];        /* ended by a row without name */
 const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: none */
@@ -164,6 +164,9 @@ const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: 
 const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan, bool (*has)(void *context, const char *group),
                                         void *context, struct sw_error *err);
 char *k8s_engine_api(const struct k8s_engine *engine);                 /* "batch/v1"; owned */
+/* Rendezvous: the DNS name of a rank inside the namespace, appended; nothing: it has none. */
+void k8s_host(const struct k8s_engine *engine, const struct sw_plan *plan, int attempt, int rank,
+              struct sw_buf *out);
 /* What an engine's object restarts by itself: retries that are left to this attempt; 0: evictions are not retried. */
 int k8s_restarts(const struct sw_plan *plan, const struct k8s_site *site);
 /* kubernetes_engine_status.c: `read` and `rank` of the table above. */

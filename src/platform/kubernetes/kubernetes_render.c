@@ -153,18 +153,18 @@ static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, co
     bool alone = plan->nodes == 1;
     bool one_runner = engine->rank_from && !*engine->rank_from;
 
-    engine->host(plan, site->attempt, 0, &first);
-    for (int i = 1; i < plan->nodes && workers.length < ADDRESSES_MAX; i++) {
+    k8s_host(engine, plan, site->attempt, 0, &first);
+    for (int i = 1; i < plan->nodes && engine->others && workers.length < ADDRESSES_MAX; i++) {
         sw_buf_add(&workers, i > 1 ? "," : "");
-        engine->host(plan, site->attempt, i, &workers);
+        k8s_host(engine, plan, site->attempt, i, &workers);
     }
     sw_job_env_add(&(struct sw_job_env){
         .job_id = plan->job_id, .attempt = site->attempt, .nodes = plan->nodes,
         .node_rank = alone || one_runner ? 0 : -1, .gpus_per_node = plan->gpus,
         .world_size_ranks = plan->world_size_ranks, .master_addr = alone ? "127.0.0.1" : sw_buf_text(&first),
         .master_port = k8s_job_options(plan->options).master_port,
-        .worker_addrs = workers.length < ADDRESSES_MAX && !sw_text_starts(sw_buf_text(&workers), ",")
-                            ? sw_buf_text(&workers) : NULL,
+        .worker_addrs = workers.length < ADDRESSES_MAX && (alone || engine->others) ? sw_buf_text(&workers)
+                                                                                    : NULL,
         .results_root = K8S_RESULTS, .results_above = K8S_RESULTS, .results_dir = results,
     }, env);
     if (!alone && !one_runner && engine->rank_from)

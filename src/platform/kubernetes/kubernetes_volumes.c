@@ -13,20 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "core/mount.h"
 
 /* ---- one volume ---------------------------------------------------------------------------------- */
 
+/* How a user names each kind, and how the API does. */
 static const struct volume_word {
-    const char *prefix, *field;
-    enum k8s_volume_kind kind;
+    const char *prefix, *field, *kind, *source;
 } words[] = {
-    { "pvc:", "pvc", K8S_VOLUME_PVC },
-    { "nfs:", "nfs", K8S_VOLUME_NFS },
-    { "config_map:", "config_map", K8S_VOLUME_CONFIG_MAP },
-    { "secret:", "secret", K8S_VOLUME_SECRET },
-    { "", "host_path", K8S_VOLUME_HOST },              /* the last: everything begins with it */
+    [K8S_VOLUME_PVC] = { "pvc:", "pvc", "persistentVolumeClaim", "claimName" },
+    [K8S_VOLUME_HOST] = { "/", "host_path", "hostPath", "path" },
+    [K8S_VOLUME_NFS] = { "nfs:", "nfs", "nfs", "path" },
+    [K8S_VOLUME_CONFIG_MAP] = { "config_map:", "config_map", "configMap", "name" },
+    [K8S_VOLUME_SECRET] = { "secret:", "secret", "secret", "secretName" },
+    [K8S_VOLUME_EMPTY] = { "empty", "empty_dir", "emptyDir", NULL },
 };
 
 void k8s_volume_done(struct k8s_volume *volume)
@@ -82,72 +84,51 @@ static int take_sub_path(struct k8s_volume *out, const char *path)
 /* NAME[/SUB], SERVER:/PATH, /PATH or NAME into `out`, whose kind is set. */
 static int take_source(struct k8s_volume *out, const char *text)
 {
-    const char *cut = out->kind == K8S_VOLUME_PVC ? strchr(text, '/')
+    const char *cut = out->kind == K8S_VOLUME_PVC   ? strchr(text, '/')
                       : out->kind == K8S_VOLUME_NFS ? strstr(text, ":/") : NULL;
 
-    switch (out->kind) {
-    case K8S_VOLUME_EMPTY:
-        return 0;
-    case K8S_VOLUME_NFS:
+    if (out->kind == K8S_VOLUME_EMPTY)
+        return *text ? -1 : 0;
+    if (out->kind == K8S_VOLUME_HOST) {
+        out->source = sw_strdup(text);
+        return *text == '/' && !climbs(text) ? 0 : -1;
+    }
+    if (out->kind == K8S_VOLUME_NFS) {
         if (!cut || cut == text || climbs(cut))
             return -1;
         out->server = sw_format("%.*s", (int)(cut - text), text);
         out->source = sw_strdup(cut + 1);
         return 0;
-    case K8S_VOLUME_HOST:
-        out->source = sw_strdup(text);
-        return *text == '/' && !climbs(text) ? 0 : -1;
-    default:
-        out->source = cut ? sw_format("%.*s", (int)(cut - text), text) : sw_strdup(text);
-        return is_name(out->source) && (!cut || take_sub_path(out, cut) == 0) ? 0 : -1;
     }
+    out->source = cut ? sw_format("%.*s", (int)(cut - text), text) : sw_strdup(text);
+    return is_name(out->source) && (!cut || take_sub_path(out, cut) == 0) ? 0 : -1;
 }
 
 int k8s_volume_parse(const char *text, struct k8s_volume *out, struct sw_error *err)
 {
-    const struct volume_word *word = words;
-
     *out = (struct k8s_volume){ 0 };
-    while (!sw_text_starts(text, word->prefix))
-        word++;
-    out->kind = strcmp(text, "empty") == 0 ? K8S_VOLUME_EMPTY : word->kind;
-    if (take_source(out, text + strlen(word->prefix)) == 0)
-        return 0;
-    k8s_volume_done(out);
-    sw_fail(err, SW_E_SPEC, "'%.200s' is no volume", text);
-    return sw_hint(err, "write pvc:NAME[/SUB], nfs:SERVER:/PATH, /PATH of the node, config_map:NAME, secret:NAME "
-                        "or empty");
-}
-
-static json_t *source_of(const struct k8s_volume *volume)
-{
-    const char *source = volume->source;
-
-    switch (volume->kind) {
-    case K8S_VOLUME_PVC:
-        return sw_json_object(SW_STR("claimName", source));
-    case K8S_VOLUME_HOST:
-        return sw_json_object(SW_STR("path", source), SW_STR("type", "Directory"));
-    case K8S_VOLUME_NFS:
-        return sw_json_object(SW_STR("server", volume->server), SW_STR("path", source));
-    case K8S_VOLUME_CONFIG_MAP:
-        return sw_json_object(SW_STR("name", source));
-    case K8S_VOLUME_SECRET:
-        return sw_json_object(SW_STR("secretName", source));
-    case K8S_VOLUME_EMPTY:
-        break;
+    for (size_t i = 0; i < SW_COUNT(words); i++) {
+        if (!sw_text_starts(text, words[i].prefix))
+            continue;
+        out->kind = (enum k8s_volume_kind)i;
+        if (take_source(out, i == K8S_VOLUME_HOST ? text : text + strlen(words[i].prefix)) == 0)
+            return 0;
+        k8s_volume_done(out);
     }
-    return json_object();
+    sw_fail(err, SW_E_SPEC, "'%.200s' is no volume", text);
+    return sw_hint(err, "write pvc:NAME[/SUB], nfs:SERVER:/PATH, /PATH of the node, config_map:NAME, "
+                        "secret:NAME or empty");
 }
 
 json_t *k8s_volume_source(const struct k8s_volume *volume, const char *name)
 {
-    static const char *const keys[] = {
-        [K8S_VOLUME_PVC] = "persistentVolumeClaim", [K8S_VOLUME_HOST] = "hostPath", [K8S_VOLUME_NFS] = "nfs",
-        [K8S_VOLUME_CONFIG_MAP] = "configMap", [K8S_VOLUME_SECRET] = "secret", [K8S_VOLUME_EMPTY] = "emptyDir",
-    };
+    const struct volume_word *word = &words[volume->kind];
+    json_t *source = sw_json_object(SW_STR_OPT("server", volume->server),
+                                    SW_STR_OPT("type", volume->kind == K8S_VOLUME_HOST ? "Directory" : NULL));
 
-    return sw_json_object(SW_STR("name", name), SW_SUB(keys[volume->kind], source_of(volume)));
+    if (word->source)
+        json_object_set_new(source, word->source, sw_json_text(volume->source));
+    return sw_json_object(SW_STR("name", name), SW_SUB(word->kind, source));
 }
 
 /* ---- the user's ---------------------------------------------------------------------------------- */
@@ -198,34 +179,45 @@ static int add(struct k8s_volumes *out, struct k8s_volume *volume, const char *t
     return 0;
 }
 
+/* Into the path itself where it is one; a claim's mount says it. */
+static int add_path(struct k8s_volume *out, const char *path, struct sw_error *err)
+{
+    sw_autofree char *above = NULL, *below = NULL;
+
+    if (out->sub_path || take_sub_path(out, path) < 0)
+        return sw_fail(err, SW_E_SPEC, "its path '%.200s' is no folder below the volume", path);
+    if (!out->sub_path || (out->kind != K8S_VOLUME_HOST && out->kind != K8S_VOLUME_NFS))
+        return 0;
+    above = out->source;
+    below = sw_take(out->sub_path);
+    out->source = sw_path_join(above, below);
+    return 0;
+}
+
 /* {"source"} or one of the other fields, "path", "read_only". */
 static int read_entry(const json_t *entry, struct k8s_volume *out, struct sw_error *err)
 {
-    const char *source = json_is_string(entry) ? json_string_value(entry) : sw_json_str(entry, "source");
-    const char *path = sw_json_str(entry, "path");
-    sw_autofree char *text = sw_json_bool(entry, "empty_dir", false) ? sw_strdup("empty") : NULL;
-    int said = (source != NULL) + (text != NULL);
+    const char *source = sw_json_str(entry, "source"), *path = sw_json_str(entry, "path");
+    sw_autofree char *text = source ? sw_strdup(source) : NULL;
+    int said = source != NULL;
 
     for (size_t i = 0; i < SW_COUNT(words); i++) {
-        const char *value = sw_json_str(entry, words[i].field);
+        const json_t *value = json_object_get(entry, words[i].field);
+        const char *name = json_string_value(value);
 
-        if (value && !text)
-            text = sw_format("%s%s", words[i].prefix, value);
-        said += value != NULL;
+        if (!name && !json_is_true(value))
+            continue;
+        said++;
+        free(text);
+        text = sw_format("%s%s", i == K8S_VOLUME_HOST ? "" : words[i].prefix, name ? name : "");
     }
     if (said != 1)
-        return sw_fail(err, SW_E_SPEC, "it must name one of pvc, host_path, nfs, config_map, secret, empty_dir");
-    if (k8s_volume_parse(source ? source : text, out, err) < 0)
+        return sw_fail(err, SW_E_SPEC, "it must name one of pvc, host_path, nfs, config_map, secret, "
+                                       "empty_dir");
+    if (k8s_volume_parse(text, out, err) < 0)
         return -1;
     out->read_only = sw_json_bool(entry, "read_only", false);
-    if (path && (out->sub_path || take_sub_path(out, path) < 0))
-        return sw_fail(err, SW_E_SPEC, "its path '%.200s' is no folder below the volume", path);
-    if (out->sub_path && (out->kind == K8S_VOLUME_HOST || out->kind == K8S_VOLUME_NFS)) {
-        sw_autofree char *above = out->source, *below = sw_take(out->sub_path);
-
-        out->source = sw_format("%s%s%s", above, sw_text_ends(above, "/") ? "" : "/", below);
-    }
-    return 0;
+    return path ? add_path(out, path, err) : 0;
 }
 
 static int read_mount(const struct sw_mount *mount, struct k8s_volume *out, struct sw_error *err)
@@ -301,18 +293,16 @@ static const struct k8s_volume *at(const struct k8s_volumes *all, const char *ta
 char *k8s_results_source(const struct sw_plan *plan)
 {
     sw_auto(k8s_volumes) struct k8s_volumes all = { 0 };
+    sw_autofree char *folder = NULL;
     const struct k8s_volume *own;
-    const char *sub;
 
-    if (k8s_volumes_read(plan, &all, NULL) < 0 || !(own = at(&all, K8S_RESULTS)) || !is_folder_elsewhere(own))
+    if (k8s_volumes_read(plan, &all, NULL) < 0 || !(own = at(&all, K8S_RESULTS)) ||
+        !is_folder_elsewhere(own))
         return NULL;
-    sub = own->sub_path ? own->sub_path : "";
-    return own->kind == K8S_VOLUME_PVC
-               ? sw_format("pvc:%s/%s%s%s", own->source, sub, *sub ? "/" : "", plan->job_id)
-           : own->kind == K8S_VOLUME_NFS ? sw_format("nfs:%s:%s%s%s", own->server, own->source,
-                                                     sw_text_ends(own->source, "/") ? "" : "/", plan->job_id)
-                                         : sw_format("%s%s%s", own->source,
-                                                     sw_text_ends(own->source, "/") ? "" : "/", plan->job_id);
+    folder = own->sub_path ? sw_path_join(own->source, own->sub_path) : sw_strdup(own->source);
+    return sw_format("%s%s%s%s%s%s", own->kind == K8S_VOLUME_HOST ? "" : words[own->kind].prefix,
+                     own->server ? own->server : "", own->server ? ":" : "", folder,
+                     sw_text_ends(folder, "/") ? "" : "/", plan->job_id);
 }
 
 char *k8s_results_inside(const struct sw_plan *plan)
@@ -343,27 +333,21 @@ void k8s_mark_own(const struct sw_plan *plan, json_t *outputs)
 
 /* ---- inputs and outputs -------------------------------------------------------------------------- */
 
-static const char *path_here(const char *uri)
+/* One that names a path of this machine in `key` is refused. */
+static int check_paths(const json_t *list, const char *what, const char *key, const char *hint,
+                       struct sw_error *err)
 {
-    return uri && (sw_text_starts(uri, "file://") || !strstr(uri, "://")) ? uri : NULL;
-}
-
-static int check_paths(const struct sw_plan *plan, struct sw_error *err)
-{
-    static const char says[] = "%s '%.200s' is a path of this machine, and pods cannot see it";
     size_t i;
     json_t *entry;
 
-    json_array_foreach(plan->inputs, i, entry)
-        if (path_here(sw_json_str(entry, "from"))) {
-            sw_fail(err, SW_E_SPEC, says, "input", sw_json_str(entry, "from"));
-            return sw_hint(err, "put it into a store (s3://, https://), or on a volume that kubernetes.volumes mounts");
-        }
-    json_array_foreach(plan->outputs, i, entry)
-        if (path_here(sw_json_str(entry, "to"))) {
-            sw_fail(err, SW_E_SPEC, says, "output", sw_json_str(entry, "to"));
-            return sw_hint(err, "leave `to` out and fetch it with `slipway get`, or name a store");
-        }
+    json_array_foreach(list, i, entry) {
+        const char *uri = sw_json_str(entry, key);
+
+        if (!uri || (strstr(uri, "://") && !sw_text_starts(uri, "file://")))
+            continue;
+        sw_fail(err, SW_E_SPEC, "%s '%.200s' is a path of this machine, and pods cannot see it", what, uri);
+        return sw_hint(err, "%s", hint);
+    }
     return 0;
 }
 
@@ -388,15 +372,12 @@ static json_t *empty(const char *medium, int64_t limit_bytes)
 /* The runner: from its shared ConfigMap or Secret, or copied by an init container from an image. */
 static json_t *runner_volume(const struct k8s_job_options *options, const struct k8s_site *site)
 {
-    enum { EXECUTABLE = 0555 };
+    bool secret = options->runner == K8S_RUNNER_SECRET;
 
     if (options->runner == K8S_RUNNER_IMAGE)
         return empty(NULL, 0);
-    return options->runner == K8S_RUNNER_SECRET
-               ? sw_json_object(SW_SUB("secret", sw_json_object(SW_STR("secretName", site->runner ? site->runner : ""),
-                                                                SW_INT("defaultMode", EXECUTABLE))))
-               : sw_json_object(SW_SUB("configMap", sw_json_object(SW_STR("name", site->runner ? site->runner : ""),
-                                                                   SW_INT("defaultMode", EXECUTABLE))));
+    return json_pack("{s:{s:s, s:i}}", secret ? "secret" : "configMap", secret ? "secretName" : "name",
+                     site->runner ? site->runner : "slipway-runner", "defaultMode", 0555);
 }
 
 static json_t *job_volume(const char *name, const struct k8s_site *site)
@@ -449,7 +430,10 @@ int k8s_render_volumes(const struct sw_plan *plan, const struct k8s_site *site, 
     sw_auto(k8s_volumes) struct k8s_volumes all = { 0 };
     char name[K8S_NAME_SIZE];
 
-    if (check_paths(plan, err) < 0 || k8s_volumes_read(plan, &all, err) < 0)
+    if (check_paths(plan->inputs, "input", "from", "put it into a store (s3://, https://), or on a volume "
+                    "that kubernetes.volumes mounts", err) < 0 ||
+        check_paths(plan->outputs, "output", "to", "leave `to` out and fetch it with `slipway get`, or name "
+                    "a store", err) < 0 || k8s_volumes_read(plan, &all, err) < 0)
         return -1;
     k8s_name(name, plan->job_id, site->attempt);
     add_ours(volumes, mounts, "slipway-runner", K8S_BIN, runner_volume(&options, site), true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_inventory.c - what the cluster has: nodes, GPU models, queues, storage. What may not be listed, or
- * is not installed, is left out.
+ * kubernetes_inventory.c - what the cluster has: nodes, GPU models, queues, storage. What may not be listed
+ * or is not installed is left out.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -21,7 +21,8 @@ static int64_t amount(const json_t *node, const char *resource)
 /* The devices of a node: "nvidia.com/gpu", or the first other one; NULL: none. */
 static const char *device_of(const json_t *node)
 {
-    static const char *const makers[] = { "nvidia.com/gpu", "nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/" };
+    static const char *const makers[] = { "nvidia.com/gpu", "nvidia.com/", "amd.com/", "gpu.intel.com/",
+                                          "habana.ai/" };
     const char *name;
     json_t *value;
 
@@ -42,8 +43,8 @@ static json_t *taints_of(const json_t *node)
         const char *key = sw_json_str(each, "key"), *value = sw_json_str(each, "value");
         const char *effect = sw_json_str(each, "effect");
 
-        json_array_append_new(texts, json_sprintf("%s%s%s:%s", key ? key : "", value ? "=" : "", value ? value : "",
-                                                  effect ? effect : ""));
+        json_array_append_new(texts, json_sprintf("%s%s%s:%s", key ? key : "", value ? "=" : "",
+                                                  value ? value : "", effect ? effect : ""));
     }
     return texts;
 }
@@ -68,6 +69,11 @@ static json_t *node_row(const json_t *node, const json_t *used)
         SW_SUB("taints", taints_of(node)));
 }
 
+static void more(json_t *object, const char *key, int64_t added)
+{
+    json_object_set_new(object, key, json_integer(sw_json_int(object, key, 0) + added));
+}
+
 /* {"gpu_type","nodes","gpus_total","gpus_free"} for each model, in the order in which they were met. */
 static json_t *models_of(const json_t *rows)
 {
@@ -84,15 +90,12 @@ static json_t *models_of(const json_t *rows)
             continue;
         type = type ? type : "unnamed";
         if (!json_object_get(models, type))
-            json_object_set_new(models, type, sw_json_object(SW_STR("gpu_type", type), SW_INT("nodes", 0),
-                                                             SW_INT("gpus_total", 0), SW_INT("gpus_free", 0)));
+            json_object_set_new(models, type, sw_json_object(SW_STR("gpu_type", type)));
         model = json_object_get(models, type);
-        json_object_set_new(model, "nodes", json_integer(sw_json_int(model, "nodes", 0) + 1));
-        for (size_t k = 0; k < 2; k++) {
-            const char *key = k ? "gpus_free" : "gpus_total";
-
-            json_object_set_new(model, key, json_integer(sw_json_int(model, key, 0) + sw_json_int(row, key, 0)));
-        }
+        more(model, "nodes", 1);
+        more(model, "gpus_total", sw_json_int(row, "gpus_total", 0));
+        if (json_object_get(row, "gpus_free"))
+            more(model, "gpus_free", sw_json_int(row, "gpus_free", 0));
     }
     json_object_foreach(models, name, model)
         json_array_append(list, model);
@@ -104,7 +107,6 @@ static int add_nodes(struct sw_connection *conn, json_t *out, struct sw_error *e
     sw_auto(json) json_t *nodes = NULL, *used = NULL;
     json_t *rows;
     const json_t *node;
-    int64_t gpus = 0, left = 0;
     size_t i;
 
     if (k8s_capacity_lists(conn, NULL, &nodes, &used, err) < 0)
@@ -115,13 +117,11 @@ static int add_nodes(struct sw_connection *conn, json_t *out, struct sw_error *e
     json_array_foreach(nodes, i, node) {
         json_t *row = node_row(node, used);
 
-        gpus += sw_json_int(row, "gpus_total", 0);
-        left += sw_json_int(row, "gpus_free", 0);
+        more(out, "gpus_total", sw_json_int(row, "gpus_total", 0));
+        if (used)
+            more(out, "gpus_free", sw_json_int(row, "gpus_free", 0));
         json_array_append_new(rows, row);
     }
-    json_object_set_new(out, "gpus_total", json_integer(gpus));
-    if (used)
-        json_object_set_new(out, "gpus_free", json_integer(left));
     json_object_set_new(out, "gpu_models", models_of(rows));
     json_object_set_new(out, "nodes", rows);
     return 0;
@@ -153,7 +153,8 @@ static int take_volcano_queue(void *rows, json_t *queue)
 
 static int take_class(void *rows, json_t *class)
 {
-    const char *initial = sw_json_str(k8s_at(class, "metadata/annotations"), "storageclass.kubernetes.io/is-default-class");
+    const json_t *notes = k8s_at(class, "metadata/annotations");
+    const char *initial = sw_json_str(notes, "storageclass.kubernetes.io/is-default-class");
 
     return json_array_append_new(rows, sw_json_object(
         SW_STR("storage_class", name_of(class)), SW_STR_OPT("provisioner", sw_json_str(class, "provisioner")),
@@ -165,15 +166,16 @@ static int take_claim(void *rows, json_t *claim)
     int64_t bytes = k8s_quantity(json_string_value(k8s_at(claim, "status/capacity/storage")));
 
     return json_array_append_new(rows, sw_json_object(
-        SW_STR("claim", name_of(claim)), SW_STR_OPT("status", json_string_value(k8s_at(claim, "status/phase"))),
+        SW_STR("claim", name_of(claim)),
+        SW_STR_OPT("status", json_string_value(k8s_at(claim, "status/phase"))),
         SW_SUB("size_bytes", bytes > 0 ? json_integer(bytes / 1000) : NULL),
         SW_STR_OPT("storage_class", json_string_value(k8s_at(claim, "spec/storageClassName"))),
         SW_SUB_COPY("access", (json_t *)k8s_at(claim, "spec/accessModes"))));
 }
 
 /* `group` NULL: of Kubernetes itself. */
-static void add_list(struct sw_connection *conn, json_t *out, const char *key, const char *group, const char *api,
-                     const char *plural, bool cluster, int (*take)(void *rows, json_t *item))
+static void add_list(struct sw_connection *conn, json_t *out, const char *key, const char *group,
+                     const char *api, const char *plural, bool cluster, int (*take)(void *rows, json_t *item))
 {
     const char *version = group ? k8s_group(conn, group, NULL) : "";
     sw_autofree char *full = group ? sw_format("%s/%s", group, version ? version : "") : sw_strdup(api);
@@ -196,7 +198,8 @@ json_t *kubernetes_inventory(struct sw_connection *conn, struct sw_error *err)
     if (kube_version(conn->kube, &major, &minor, err) < 0)
         return NULL;
     out = sw_json_object(SW_STR("server", at->server), SW_STR_OPT("context", at->context),
-                         SW_STR("namespace", at->namespace), SW_SUB("version", json_sprintf("%d.%d", major, minor)));
+                         SW_STR("namespace", at->namespace),
+                         SW_SUB("version", json_sprintf("%d.%d", major, minor)));
     if (add_nodes(conn, out, err) < 0)
         return NULL;
     add_list(conn, out, "queues", "kueue.x-k8s.io", NULL, "localqueues", false, take_local_queue);

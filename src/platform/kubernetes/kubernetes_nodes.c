@@ -2,8 +2,8 @@
 /*
  * kubernetes_nodes.c - the lists of nodes and of what pods hold on them, asked for.
  *
- * Only what is counted is kept: of a node the labels that this job asks about, of all pods of a node the sum of
- * their requests. So the memory that it takes does not depend on the number of pods.
+ * Only what is counted is kept: of a node the labels that this job asks about, of all pods of a node the sum
+ * of their requests. So the memory that it takes does not depend on the number of pods.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 

@@ -12,6 +12,8 @@
 
 #include "base/text.h"
 
+#define REVIEWS "/apis/authorization.k8s.io/v1"
+
 enum when { ALWAYS, SEVERAL_NODES, WITH_VOLUMES, CLUSTER };     /* CLUSTER: of use, and not needed */
 
 static const struct right {
@@ -48,13 +50,14 @@ static int may(struct sw_connection *conn, const struct right *right, const char
             SW_STR("group", right->group), SW_STR("resource", resource),
             SW_STR_OPT("subresource", below ? below + 1 : NULL))))));
 
-    if (k8s_call(conn, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body, &answer, err) < 0)
+    if (k8s_call(conn, "POST", REVIEWS "/selfsubjectaccessreviews", body, &answer, err) < 0)
         return -1;
     return json_is_true(k8s_at(answer, "status/allowed"));
 }
 
 /* Appends "create jobs.batch" for each verb that is missing. */
-static int ask(const struct k8s_checks *checks, const struct right *right, struct sw_buf *missing, struct sw_error *err)
+static int ask(const struct k8s_checks *checks, const struct right *right, struct sw_buf *missing,
+               struct sw_error *err)
 {
     for (const char *at = right->verbs; *at; at += strspn(at, " ")) {
         sw_autofree char *verb = sw_strndup(at, strcspn(at, " "));
@@ -107,7 +110,8 @@ static void put_head(struct sw_buf *out, const char *kind, const char *name, con
 
 static void put_role(struct sw_buf *out, const char *user, const char *namespace, const struct right *own)
 {
-    const char *kind = namespace ? "Role" : "ClusterRole", *binding = namespace ? "RoleBinding" : "ClusterRoleBinding";
+    const char *kind = namespace ? "Role" : "ClusterRole";
+    const char *binding = namespace ? "RoleBinding" : "ClusterRoleBinding";
     sw_autofree char *name = role_name(user);
     sw_auto(json) json_t *quoted = sw_json_text(user);
     sw_autofree char *subject = json_dumps(quoted, JSON_ENCODE_ANY);
@@ -121,8 +125,8 @@ static void put_role(struct sw_buf *out, const char *user, const char *namespace
         put_rule(out, own);
     sw_buf_add(out, "---\n");
     put_head(out, binding, name, namespace);
-    sw_buf_addf(out, "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}\n"
-                     "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]\n", kind, name, subject);
+    sw_buf_addf(out, "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}\n", kind, name);
+    sw_buf_addf(out, "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]\n", subject);
 }
 
 /* As the server knows the user; a service account has such a name, too. */
@@ -159,8 +163,8 @@ static void check_cluster(const struct k8s_checks *checks)
             return;
     if (!missing.length)
         return;
-    message = sw_format("%s in the whole cluster: without it jobs that can never fit are not refused, and free GPUs "
-                        "are not known", sw_buf_text(&missing));
+    message = sw_format("%s in the whole cluster; jobs that can never fit are not refused then, and free "
+                        "GPUs are not known", sw_buf_text(&missing));
     fix = roles(checks, NULL, NULL);
     k8s_finding(checks->rows, "cluster permissions", K8S_NOT_SET_UP, message, fix);
 }
@@ -182,7 +186,7 @@ void k8s_check_permissions(const struct k8s_checks *checks)
         }
     if (other)
         ask(checks, &own, &missing, NULL);
-    message = sw_format(missing.length ? "missing in namespace %s: %s" : "all that jobs in namespace %s need%s",
+    message = sw_format(missing.length ? "missing in namespace %s: %s" : "all that jobs in %s need%s",
                         checks->conn->namespace, sw_buf_text(&missing));
     fix = missing.length ? roles(checks, checks->conn->namespace, other ? &own : NULL) : NULL;
     k8s_finding(checks->rows, "permissions", missing.length ? K8S_WRONG : K8S_FINE, message, fix);

@@ -12,11 +12,14 @@
 
 enum { MINOR_LEAST = 29 };           /* of version 1 */
 
-void k8s_finding(json_t *rows, const char *check, enum k8s_finding what, const char *message, const char *fix)
+void k8s_finding(json_t *rows, const char *check, enum k8s_finding what, const char *message,
+                 const char *fix)
 {
     json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check), SW_SUB("ok", what == K8S_NOT_SET_UP ? json_null() : json_boolean(what == K8S_FINE)),
-        SW_STR("message", message), SW_STR_OPT("fix", what == K8S_FINE || sw_text_empty(fix) ? NULL : fix)));
+        SW_STR("check", check),
+        SW_SUB("ok", what == K8S_NOT_SET_UP ? json_null() : json_boolean(what == K8S_FINE)),
+        SW_STR("message", message),
+        SW_STR_OPT("fix", what == K8S_FINE || sw_text_empty(fix) ? NULL : fix)));
 }
 
 static void found_error(const struct k8s_checks *checks, const char *check, const struct sw_error *why)
@@ -43,7 +46,7 @@ static bool check_server(struct k8s_checks *checks)
         return false;
     }
     good = major > 1 || checks->minor >= MINOR_LEAST;
-    sw_buf_addf(&message, "version %d.%d at %s, namespace %s", major, checks->minor, at->server, at->namespace);
+    sw_buf_addf(&message, "version %d.%d at %s", major, checks->minor, at->server);
     for (size_t i = 0; good && i < SW_COUNT(features); i++)
         if (checks->minor < features[i].since)
             sw_buf_addf(&message, "; before 1.%d %s", features[i].since, features[i].lacks);
@@ -66,7 +69,8 @@ static json_t *look(const struct k8s_checks *checks, const char *check, const ch
     return found;
 }
 
-static void need(const struct k8s_checks *checks, const char *what, const char *name, const char *path, const char *fix)
+static void need(const struct k8s_checks *checks, const char *what, const char *name, const char *path,
+                 const char *fix)
 {
     sw_autofree char *check = sw_format("%s %s", what, name);
     sw_auto(json) json_t *found = look(checks, check, path, fix);
@@ -95,19 +99,21 @@ static void check_claim(const struct k8s_checks *checks, const char *name)
 {
     sw_autofree char *check = sw_format("volume claim %s", name);
     sw_autofree char *path = k8s_path(checks->conn, "v1", "persistentvolumeclaims", name);
-    sw_auto(json) json_t *found = look(checks, check, path, "make it in this namespace, or name another"), *class = NULL;
+    sw_auto(json) json_t *found = look(checks, check, path, "make it in this namespace, or name another");
+    sw_auto(json) json_t *class = NULL;
     const char *phase = json_string_value(k8s_at(found, "status/phase"));
     const char *storage = json_string_value(k8s_at(found, "spec/storageClassName"));
-    sw_autofree char *class_path = storage ? kube_path("storage.k8s.io/v1", NULL, "storageclasses", storage) : NULL;
-    bool waits = false;
+    sw_autofree char *where = !storage ? NULL
+                              : kube_path("storage.k8s.io/v1", NULL, "storageclasses", storage);
+    bool bound = sw_text_same(phase, "Bound"), waits = false;
 
     if (!found)
         return;
-    if (!sw_text_same(phase, "Bound") && class_path && k8s_call(checks->conn, NULL, class_path, NULL, &class, NULL) == 0)
+    if (!bound && where && k8s_call(checks->conn, NULL, where, NULL, &class, NULL) == 0)
         waits = sw_text_same(sw_json_str(class, "volumeBindingMode"), "WaitForFirstConsumer");
-    k8s_finding(checks->rows, check, sw_text_same(phase, "Bound") || waits ? K8S_FINE : K8S_WRONG,
+    k8s_finding(checks->rows, check, bound || waits ? K8S_FINE : K8S_WRONG,
                 waits ? "is bound when the first pod uses it" : phase ? phase : "has no phase",
-                storage ? "the provisioner of its storage class has made no volume: kubectl describe pvc says why"
+                storage ? "its storage class has made no volume: kubectl describe pvc says why"
                         : "it has no storage class, and no volume fits it");
 }
 
@@ -140,12 +146,12 @@ static void check_queue(const struct k8s_checks *checks)
     const char *group = volcano ? "scheduling.volcano.sh" : "kueue.x-k8s.io";
     const char *version = k8s_group(checks->conn, group, NULL);
     sw_autofree char *api = sw_format("%s/%s", group, version ? version : "");
-    sw_autofree char *path = kube_path(api, volcano ? NULL : checks->conn->namespace, volcano ? "queues" : "localqueues",
-                                       queue);
+    sw_autofree char *path = volcano ? kube_path(api, NULL, "queues", queue)
+                                     : k8s_path(checks->conn, api, "localqueues", queue);
     sw_autofree char *missing = sw_format("the cluster has no %s", volcano ? "Volcano" : "Kueue");
 
     if (!version)
-        k8s_finding(checks->rows, "queue", K8S_WRONG, missing, "leave kubernetes.queue out, or install it there");
+        k8s_finding(checks->rows, "queue", K8S_WRONG, missing, "leave kubernetes.queue out, or install it");
     else
         need(checks, "queue", queue, path, "name one of those that `slipway inventory kubernetes` shows");
 }
@@ -161,8 +167,9 @@ static void check_named(const struct k8s_checks *checks)
     };
 
     for (size_t i = 0; i < SW_COUNT(named); i++) {
-        sw_autofree char *path = named[i].name ? kube_path(named[i].api, named[i].cluster ? NULL : checks->conn->namespace,
-                                                           named[i].plural, named[i].name) : NULL;
+        const char *namespace = named[i].cluster ? NULL : checks->conn->namespace;
+        sw_autofree char *path = !named[i].name ? NULL
+                                 : kube_path(named[i].api, namespace, named[i].plural, named[i].name);
 
         if (path)
             need(checks, named[i].what, named[i].name, path, "make it there, or name another");
@@ -209,9 +216,11 @@ static void check_capacity(const struct k8s_checks *checks, struct k8s_capacity 
         sw_buf_addf(&message, "; GPUs: %lld", (long long)capacity->allocatable);
     if (capacity->asks_gpus && capacity->free >= 0)
         sw_buf_addf(&message, ", %lld free", (long long)capacity->free);
-    if (capacity->fit_free >= 0)
-        sw_buf_addf(&message, capacity->fit_free >= checks->plan->nodes ? "; fits now"
-                              : "; has to wait: %d of %d pods fit now", capacity->fit_free, checks->plan->nodes);
+    if (capacity->fit_free >= checks->plan->nodes)
+        sw_buf_add(&message, "; fits now");
+    else if (capacity->fit_free >= 0)
+        sw_buf_addf(&message, "; has to wait: %d of %d pods fit now", capacity->fit_free,
+                    checks->plan->nodes);
     if (capacity->fit_later < checks->plan->nodes)
         sw_buf_add(&message, "; needs nodes that the autoscaler adds");
     k8s_finding(checks->rows, "capacity", K8S_FINE, sw_buf_text(&message), NULL);
@@ -222,20 +231,22 @@ static void check_runner(const struct k8s_checks *checks, const struct k8s_capac
     static const char *const chosen[] = { [K8S_ARCH_AMD64] = "amd64", [K8S_ARCH_ARM64] = "arm64" };
     const char *arch = checks->options.arch != K8S_ARCH_AUTO ? chosen[checks->options.arch]
                        : *capacity->arch ? capacity->arch : "amd64";
-    bool secret = checks->options.runner == K8S_RUNNER_SECRET;
+    enum k8s_runner_way way = checks->options.runner;
+    const char *from = checks->options.runner_image;
     sw_autofree char *message = NULL;
     struct sw_error why = { 0 };
     size_t size = 0;
 
-    if (checks->options.runner == K8S_RUNNER_IMAGE)
-        message = sw_format("from image %s", checks->options.runner_image ? checks->options.runner_image : "(none)");
+    if (way == K8S_RUNNER_IMAGE)
+        message = sw_format("from image %s", from ? from : "(none is named)");
     else if (!sw_embedded_runner(strcmp(arch, "arm64") == 0 ? "aarch64" : "x86_64", &size, &why))
         found_error(checks, "runner", &why);
     else
-        message = sw_format("%s, %zu kB in a %s", arch, size / 1000, secret ? "Secret" : "ConfigMap");
+        message = sw_format("%s, %zu kB in a %s", arch, size / 1000,
+                            way == K8S_RUNNER_SECRET ? "Secret" : "ConfigMap");
     if (message)
-        k8s_finding(checks->rows, "runner", checks->options.runner != K8S_RUNNER_IMAGE || checks->options.runner_image
-                    ? K8S_FINE : K8S_WRONG, message, "name an image that has /slipway-runner: kubernetes.runner_image");
+        k8s_finding(checks->rows, "runner", way == K8S_RUNNER_IMAGE && !from ? K8S_WRONG : K8S_FINE, message,
+                    "name an image that has /slipway-runner: kubernetes.runner_image");
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------ */
@@ -256,10 +267,11 @@ int kubernetes_preflight(struct sw_connection *conn, const struct sw_plan *plan,
     return forbidden ? (forbidden < 0 ? -1 : 0) : k8s_capacity_check(plan, &capacity, err);
 }
 
-json_t *kubernetes_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+json_t *kubernetes_preflight_report(struct sw_connection *conn, const struct sw_plan *plan,
+                                    struct sw_error *err)
 {
-    struct k8s_checks checks = { .conn = conn, .plan = plan, .options = k8s_job_options(plan ? plan->options : NULL),
-                                 .rows = json_array() };
+    struct k8s_checks checks = { .conn = conn, .plan = plan, .rows = json_array(),
+                                 .options = k8s_job_options(plan ? plan->options : NULL) };
     struct k8s_capacity capacity = { 0 };
 
     (void)err;

@@ -18,7 +18,8 @@ struct k8s_checks {                  /* all borrowed */
 };
 
 enum k8s_finding { K8S_FINE, K8S_WRONG, K8S_NOT_SET_UP };
-void k8s_finding(json_t *rows, const char *check, enum k8s_finding what, const char *message, const char *fix);
+void k8s_finding(json_t *rows, const char *check, enum k8s_finding what, const char *message,
+                 const char *fix);
 
 void k8s_check_permissions(const struct k8s_checks *checks);
 

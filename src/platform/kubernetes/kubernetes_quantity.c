@@ -51,12 +51,14 @@ static const char *read_digits(struct quantity *q, const char *text)
     text += *text == '+';
     for (; isdigit((unsigned char)*text); text++)
         add_digit(q, *text - '0', false);
-    if (*text == '.')
-        for (text++; isdigit((unsigned char)*text); text++)
-            if (q->tens > -EXPONENT_MAX)
-                add_digit(q, *text - '0', true);
-            else
-                q->more |= *text != '0';
+    if (*text != '.')
+        return text;
+    for (text++; isdigit((unsigned char)*text); text++) {
+        if (q->tens > -EXPONENT_MAX)
+            add_digit(q, *text - '0', true);
+        else
+            q->more |= *text != '0';
+    }
     return text;
 }
 

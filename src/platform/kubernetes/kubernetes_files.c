@@ -30,7 +30,7 @@ static const char *some_arch(struct sw_connection *conn)
     json_t *node;
     size_t i;
 
-    k8s_capacity_lists(conn, &nodes, NULL, NULL);
+    k8s_capacity_lists(conn, NULL, &nodes, NULL, NULL);
     json_array_foreach(nodes, i, node) {
         const json_t *labels = json_object_get(json_object_get(node, "metadata"), "labels");
         const char *arch = sw_json_str(labels, "kubernetes.io/arch");

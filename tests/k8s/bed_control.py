@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """bed_control.py - `$K8S_BED/control VERB [WORD...]`: break, mend and change a bed from inside."""
 import datetime
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import bed_controllers
 import bed_node
 import bed_servers as servers
 from bed_api import BED, Api
-from bed_parts import folder_of
 from bed_servers import Trouble, kubectl, state, stop, wait_for
 
 
@@ -41,15 +39,6 @@ def lose_node(name):
 def mend_node(name):
     Api().patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": {"type": "kwok"}}})
     wait_for(f"node {name}", lambda: name in servers.ready_nodes(), "kwok")
-
-
-def learn(*names):
-    for name in names:
-        path = f"{folder_of('crds')}/{name}.yaml"
-        if not os.path.exists(path):
-            raise Trouble(f"no kinds of that name: {name} (tests/k8s/crds.txt)")
-        kubectl("apply", "--server-side", "--force-conflicts", "--validate=false", "-f", path)
-        kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", path)
 
 
 def set_log(pod, path, namespace="default"):
@@ -87,8 +76,9 @@ CONTROLS = {
     "add-node": (add_node, "NAME [GPUS [JSON]]: one more simulated node; JSON: labels, taints, allocatable, annotations"),
     "lose-node": (lose_node, "NAME: a simulated node is silent; returns when that was noticed"),
     "mend-node": (mend_node, "NAME: and is back"),
-    "crds": (learn, "NAME...: the API server learns these kinds"),
+    "crds": (bed_controllers.learn, "NAME...: the API server learns these kinds"),
     "with": (bed_controllers.start, "jobset|kueue...: learns their kinds and starts their controllers"),
+    "queue": (bed_controllers.add_queue, "NAME GPUS [NAMESPACE]: a LocalQueue of Kueue and what it needs"),
     "log": (set_log, "POD FILE [NAMESPACE]: what a simulated pod has said"),
     "grant": (grant, "USER ROLE [NAMESPACE|all]: by default in the namespace default"),
 }

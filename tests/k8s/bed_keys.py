@@ -65,6 +65,11 @@ def make_tokens():
     return {user: token for user, (token, _) in tokens.items()}
 
 
+def make_client(name):
+    sign(name, CLIENTS[name], "extendedKeyUsage=clientAuth")
+    write_kubeconfig(f"{PKI}/{name}.conf", certificate(name))
+
+
 def make_all(wanted):
     """Keys and kubeconfigs of those clients; the tokens by user."""
     os.makedirs(PKI, 0o700)
@@ -72,7 +77,6 @@ def make_all(wanted):
     sign("apiserver", "/CN=kube-apiserver", f"extendedKeyUsage=serverAuth\nsubjectAltName={SERVER}")
     openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", f"{PKI}/accounts.key")
     for name in wanted:
-        sign(name, CLIENTS[name], "extendedKeyUsage=clientAuth")
-        write_kubeconfig(f"{PKI}/{name}.conf", certificate(name))
+        make_client(name)
     write_kubeconfig(f"{BED}/kubeconfig", certificate("admin"))
     return make_tokens()

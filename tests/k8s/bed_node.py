@@ -10,7 +10,7 @@ import subprocess
 import bed_images
 from bed_api import BED, MERGE, Api
 from bed_keys import PKI
-from bed_servers import Trouble, is_ready, start, start_tool, state, wait_for, write
+from bed_servers import is_ready, layer_over, run, start, start_tool, state, wait_for, write
 
 NAME, ADDRESS, SUBNET = "real", "10.89.0.1", "10.89.0.0/24"
 NODE = f"{BED}/node"
@@ -78,17 +78,9 @@ resolvConf: {node}/resolv.conf
 """
 
 
-def run(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        raise Trouble(f"{' '.join(command)}: {done.stdout}")
-    return done.stdout
-
-
 def cover_the_machine():
-    for path in ("/var/log", "/var/lib/cni", "/var/lib/kubelet"):
-        if os.path.isdir(path):
-            run("mount", "-t", "tmpfs", "bed", path)
+    run("mount", "-t", "tmpfs", "bed", "/var/log")
+    layer_over("/var/lib")           # kubelet and bridge keep files there, whatever they are told
     for name in TUNABLES:
         with open(f"/proc/sys/{name}", encoding="ascii") as file:
             write(f"{NODE}/sys/{name}", file.read())

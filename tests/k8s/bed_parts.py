@@ -10,7 +10,7 @@ import os
 import pwd
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-SOURCES = {"kubemini": ["kubemini"], "kueue": ["kueue"], "tiny": ["tiny.c"], "crds": ["crds.txt"]}
+SOURCES = {"kubemini": ["kubemini"], "tiny": ["tiny.c"], "crds": ["crds.txt"], "jobset": ["jobset"], "kueue": ["kueue"]}
 
 
 def cache():

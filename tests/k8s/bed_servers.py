@@ -40,6 +40,21 @@ def write(path, text, mode=0o644):
     os.chmod(path, mode)
 
 
+def run(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise Trouble(f"{' '.join(command)}: {done.stdout}")
+    return done.stdout
+
+
+def layer_over(path):
+    """What is written there from now on, only the bed sees. What was mounted below shows again what is under it."""
+    parts = {kind: f"{BED}/layers{path}/{kind}" for kind in ("upper", "work")}
+    for part in parts.values():
+        os.makedirs(part)
+    run("mount", "-t", "overlay", "bed", "-o", f"lowerdir={path},upperdir={parts['upper']},workdir={parts['work']}", path)
+
+
 def pid_of(name):
     try:
         with open(f"{BED}/pid/{name}", encoding="ascii") as file:

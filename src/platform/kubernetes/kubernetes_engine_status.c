@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_engine_status.c - what the status of an engine's object says, and which rank one of its pods is. Pure.
+ * kubernetes_engine_status.c - what the status of an engine's object says, and the ranks of its pods. Pure.
  *
- * An object counts as active as soon as one of its pods is ready or has ended; what its pods do in detail is for
- * kubernetes_states.c to say. Words that are not known leave it waiting: a healthy job is never called failed.
+ * An object counts as active as soon as one of its pods is ready or has ended; kubernetes_states.c says the
+ * rest. Words that are not known leave it waiting: a healthy job is never called failed.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -101,7 +101,8 @@ static bool any_ready(const json_t *jobs)
     return false;
 }
 
-static void read_set(const json_t *object, const struct condition_row *rows, const char *jobs, struct k8s_workload *out)
+static void read_set(const json_t *object, const struct condition_row *rows, const char *jobs,
+                     struct k8s_workload *out)
 {
     const json_t *status = json_object_get(object, "status");
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_engines.c - one pod template in, the object that runs it out: one row of the table for each kind.
+ * kubernetes_engines.c - one pod template in, the object that runs it out. Pure.
  *
- * Restarts without a client: evictions and lost nodes begin again, a program that fails does not. A Job of one pod
- * makes a new pod; several nodes only make sense together, so a JobSet (or Volcano) restarts all of them, and a plain
- * Job of several nodes, a PyTorchJob and an MPIJob fail at once and leave the next attempt to the client.
+ * Restarts without a client: evictions and lost nodes begin again, a program that fails does not. A Job of
+ * one pod makes a new pod; several nodes only make sense together, so a JobSet (or Volcano) restarts all of
+ * them, and a plain Job of several nodes, a PyTorchJob and an MPIJob fail at once and leave the next attempt
+ * to the client.
  *
- * No object has activeDeadlineSeconds: it would count the time in a queue. The runner knows how long a job may run.
+ * No object has activeDeadlineSeconds: it would count the time in a queue. The runner knows how long a job
+ * may run.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -46,7 +48,8 @@ static json_t *failure_policy(const char *on_disruption)
                      "values", 0);
 }
 
-static json_t *job_spec(const struct sw_plan *plan, json_t *pod, bool indexed, int restarts, const char *on_disruption)
+static json_t *job_spec(const struct sw_plan *plan, json_t *pod, bool indexed, int restarts,
+                        const char *on_disruption)
 {
     return sw_json_object(
         SW_SUB("completionMode", indexed ? json_string("Indexed") : NULL),
@@ -55,7 +58,8 @@ static json_t *job_spec(const struct sw_plan *plan, json_t *pod, bool indexed, i
         SW_SUB("podFailurePolicy", failure_policy(on_disruption)), SW_SUB("template", pod));
 }
 
-static json_t *render_job(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err)
+static json_t *render_job(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod,
+                          struct sw_error *err)
 {
     bool gang = plan->nodes > 1;
     char name[K8S_NAME_SIZE];
@@ -71,19 +75,22 @@ static json_t *render_job(const struct sw_plan *plan, const struct k8s_site *sit
     return spec;
 }
 
-/* The Job in it fails with another reason for an eviction (BackoffLimitExceeded) than for a program that failed
- * (PodFailurePolicy): only the first restarts the set. */
-static json_t *render_jobset(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err)
+/* The Job in it fails with another reason for an eviction (BackoffLimitExceeded) than for a program that
+ * failed (PodFailurePolicy): only the first restarts the set. */
+static json_t *render_jobset(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod,
+                             struct sw_error *err)
 {
     json_t *inner = sw_json_object(SW_SUB("spec", job_spec(plan, pod, true, 0, "Count")));
-    json_t *rule = json_pack("{s:s, s:s, s:[s]}", "name", "program", "action", "FailJobSet", "onJobFailureReasons",
-                             "PodFailurePolicy");
+    json_t *rule = json_pack("{s:s, s:s, s:[s]}", "name", "program", "action", "FailJobSet",
+                             "onJobFailureReasons", "PodFailurePolicy");
 
     (void)err;
     return sw_json_object(
-        SW_SUB("replicatedJobs", json_pack("[{s:s, s:i, s:o}]", "name", "node", "replicas", 1, "template", inner)),
+        SW_SUB("replicatedJobs", json_pack("[{s:s, s:i, s:o}]", "name", "node", "replicas", 1, "template",
+                                           inner)),
         SW_SUB("network", json_pack("{s:b, s:b}", "enableDNSHostnames", 1, "publishNotReadyAddresses", 1)),
-        SW_SUB("failurePolicy", json_pack("{s:i, s:[o]}", "maxRestarts", k8s_restarts(plan, site), "rules", rule)),
+        SW_SUB("failurePolicy", json_pack("{s:i, s:[o]}", "maxRestarts", k8s_restarts(plan, site), "rules",
+                                          rule)),
         SW_BOOL("suspend", true), SW_SUB("ttlSecondsAfterFinished", ttl(plan)));
 }
 
@@ -92,8 +99,8 @@ static json_t *render_jobset(const struct sw_plan *plan, const struct k8s_site *
 /* Running: when the job is over, ranks that still run are ended and the others stay, with their logs. */
 static json_t *run_policy(const struct sw_plan *plan)
 {
-    return sw_json_object(SW_BOOL("suspend", true), SW_STR("cleanPodPolicy", "Running"), SW_INT("backoffLimit", 0),
-                          SW_SUB("ttlSecondsAfterFinished", ttl(plan)));
+    return sw_json_object(SW_BOOL("suspend", true), SW_STR("cleanPodPolicy", "Running"),
+                          SW_INT("backoffLimit", 0), SW_SUB("ttlSecondsAfterFinished", ttl(plan)));
 }
 
 static json_t *replicas(int count, json_t *pod)
@@ -102,6 +109,11 @@ static json_t *replicas(int count, json_t *pod)
     return count > 0 ? sw_json_object(SW_INT("replicas", count), SW_STR("restartPolicy", "Never"),
                                       SW_SUB("template", json_deep_copy(pod)))
                      : NULL;
+}
+
+static int processes(const struct sw_plan *plan)     /* of one node */
+{
+    return plan->gpus > 0 ? plan->gpus : 1;
 }
 
 static json_t *main_container(const json_t *pod)
@@ -123,14 +135,15 @@ static json_t *render_pytorchjob(const struct sw_plan *plan, const struct k8s_si
                         json_pack("[{s:s, s:i}]", "name", "pytorchjob-port", "containerPort", port));
     return sw_json_object(
         SW_SUB("runPolicy", run_policy(plan)),
-        SW_SUB("nprocPerNode", plan->world_size_ranks ? json_sprintf("%d", plan->gpus > 0 ? plan->gpus : 1) : NULL),
+        SW_SUB("nprocPerNode", plan->world_size_ranks ? json_sprintf("%d", processes(plan)) : NULL),
         SW_SUB("pytorchReplicaSpecs", sw_json_object(SW_SUB("Master", replicas(1, template)),
                                                      SW_SUB("Worker", replicas(plan->nodes - 1, template)))));
 }
 
-/* The first node is launcher and worker; the runner is there, and starts the command, which calls mpirun. The other
- * nodes run the image's sshd. */
-static json_t *render_mpijob(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err)
+/* The first node is launcher and worker; the runner is there, and starts the command, which calls mpirun.
+ * The other nodes run the image's sshd. */
+static json_t *render_mpijob(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod,
+                             struct sw_error *err)
 {
     sw_auto(json) json_t *launcher = pod, *worker = json_deep_copy(pod);
     json_t *sshd = main_container(worker);
@@ -140,7 +153,7 @@ static json_t *render_mpijob(const struct sw_plan *plan, const struct k8s_site *
     json_object_del(sshd, "args");
     json_object_del(json_object_get(worker, "spec"), "initContainers");
     return sw_json_object(
-        SW_INT("slotsPerWorker", plan->gpus > 0 ? plan->gpus : 1), SW_BOOL("runLauncherAsWorker", true),
+        SW_INT("slotsPerWorker", processes(plan)), SW_BOOL("runLauncherAsWorker", true),
         SW_STR("launcherCreationPolicy", plan->nodes > 1 ? "WaitForWorkersReady" : "AtStartup"),
         SW_SUB("runPolicy", run_policy(plan)),
         SW_SUB("mpiReplicaSpecs", sw_json_object(SW_SUB("Launcher", replicas(1, launcher)),
@@ -151,25 +164,28 @@ static json_t *render_mpijob(const struct sw_plan *plan, const struct k8s_site *
 
 /* The pod is the runtime's; a TrainJob can change only some of it. */
 static const char *const not_in_trainjob[] = {
-    "security_context", "pod_security_context", "user", "read_only", "affinity", "topology_spread", "resource_claims",
-    "priority_class", "scheduler", "runtime_class", "host_network", "image_pull_secret", "runner_image", "pod",
+    "security_context", "pod_security_context", "user", "read_only", "affinity", "topology_spread", "pod",
+    "resource_claims", "priority_class", "scheduler", "runtime_class", "host_network", "image_pull_secret",
+    "runner_image",
 };
 
 static bool is_said(const json_t *value)
 {
-    return value && !json_is_false(value) && !json_is_null(value) && !sw_text_same(json_string_value(value), "");
+    return json_is_true(value) || json_is_object(value) || json_is_array(value) ||
+           !sw_text_empty(json_string_value(value));
 }
 
 static int check_trainjob(const struct sw_plan *plan, struct sw_error *err)
 {
     for (size_t i = 0; i < SW_COUNT(not_in_trainjob); i++)
         if (is_said(json_object_get(plan->options, not_in_trainjob[i]))) {
-            sw_fail(err, SW_E_SPEC, "engine trainjob cannot change kubernetes.%s of a pod", not_in_trainjob[i]);
+            sw_fail(err, SW_E_SPEC, "engine trainjob cannot change kubernetes.%s of a pod",
+                    not_in_trainjob[i]);
             return sw_hint(err, "write it into the runtime '%s', or use another engine",
                            k8s_job_options(plan->options).runtime_ref);
         }
     if (plan->gpu_type || json_array_size(plan->avoid)) {
-        sw_fail(err, SW_E_SPEC, "engine trainjob cannot choose nodes by %s", plan->gpu_type ? "GPU type" : "name");
+        sw_fail(err, SW_E_SPEC, "engine trainjob cannot choose nodes by GPU type or by name");
         return sw_hint(err, "use kubernetes.node_selector, or another engine");
     }
     return 0;
@@ -184,7 +200,8 @@ static json_t *pod_overrides(const struct k8s_site *site, const json_t *spec, co
         json_object_set_new(nodes, "kubernetes.io/arch", json_string(site->arch));
     return json_pack("[o]", sw_json_object(
         SW_SUB("targetJobs", json_pack("[{s:s}]", "name", "node")),
-        SW_SUB_COPY("serviceAccountName", json_object_get(spec, "serviceAccountName")), SW_SUB("nodeSelector", nodes),
+        SW_SUB_COPY("serviceAccountName", json_object_get(spec, "serviceAccountName")),
+        SW_SUB("nodeSelector", nodes),
         SW_SUB_COPY("tolerations", json_object_get(spec, "tolerations")),
         SW_SUB_COPY("volumes", json_object_get(spec, "volumes")),
         SW_SUB("containers", json_pack("[{s:s, s:O}]", "name", "node", "volumeMounts",
@@ -205,8 +222,9 @@ static json_t *render_trainjob(const struct sw_plan *plan, const struct k8s_site
         SW_SUB("runtimeRef", sw_json_object(SW_STR("name", runtime ? runtime : "torch-distributed"))),
         SW_SUB("trainer", sw_json_object(
             SW_STR("image", plan->image), SW_SUB_COPY("command", json_object_get(main, "command")),
-            SW_SUB_COPY("args", json_object_get(main, "args")), SW_SUB_COPY("env", json_object_get(main, "env")),
-            SW_INT("numNodes", plan->nodes), SW_INT("numProcPerNode", plan->gpus > 0 ? plan->gpus : 1),
+            SW_SUB_COPY("args", json_object_get(main, "args")),
+            SW_SUB_COPY("env", json_object_get(main, "env")),
+            SW_INT("numNodes", plan->nodes), SW_INT("numProcPerNode", processes(plan)),
             SW_SUB_COPY("resourcesPerNode", json_object_get(main, "resources")))),
         SW_SUB_COPY("labels", json_object_get(metadata, "labels")),
         SW_SUB("podSpecOverrides", pod_overrides(site, json_object_get(template, "spec"), main)),
@@ -216,7 +234,8 @@ static json_t *render_trainjob(const struct sw_plan *plan, const struct k8s_site
 /* ---- Volcano ------------------------------------------------------------------------------------- */
 
 /* maxRetry 0 counts as not given, so without restarts an eviction ends the job, too. */
-static json_t *render_volcano(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err)
+static json_t *render_volcano(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod,
+                              struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
     int restarts = k8s_restarts(plan, site);
@@ -228,12 +247,14 @@ static json_t *render_volcano(const struct sw_plan *plan, const struct k8s_site 
         SW_STR("schedulerName", options.scheduler ? options.scheduler : "volcano"),
         SW_INT("minAvailable", plan->nodes), SW_STR_OPT("queue", options.queue),
         SW_STR_OPT("priorityClassName", options.priority_class),
-        SW_SUB("maxRetry", restarts ? json_integer(restarts) : NULL), SW_SUB("ttlSecondsAfterFinished", ttl(plan)),
+        SW_SUB("maxRetry", restarts ? json_integer(restarts) : NULL),
+        SW_SUB("ttlSecondsAfterFinished", ttl(plan)),
         SW_SUB("plugins", json_pack("{s:[], s:[]}", "svc", "env")),
         SW_SUB("policies", json_pack("[{s:s, s:s}, {s:s, s:s}]",
             "event", "PodEvicted", "action", restarts ? "RestartJob" : "TerminateJob",
             "event", "PodFailed", "action", "TerminateJob")),
-        SW_SUB("tasks", json_pack("[{s:s, s:i, s:o}]", "name", "node", "replicas", plan->nodes, "template", pod)));
+        SW_SUB("tasks", json_pack("[{s:s, s:i, s:o}]", "name", "node", "replicas", plan->nodes, "template",
+                                  pod)));
 }
 
 /* ---- rendezvous ---------------------------------------------------------------------------------- */
@@ -295,7 +316,8 @@ char *k8s_engine_api(const struct k8s_engine *engine)
     return sw_format("%s/%s", engine->group, engine->version);
 }
 
-const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan, bool (*has)(void *context, const char *group),
+const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan,
+                                        bool (*has)(void *context, const char *group),
                                         void *context, struct sw_error *err)
 {
     enum k8s_engine_choice said = k8s_job_options(plan->options).engine;

@@ -16,6 +16,7 @@
  *     kubernetes_pull.c       the image pull secret
  *     kubernetes_states.c     pods and their owner to one observation (pure)
  *     kubernetes_waiting.c    why a pod waits, in words with numbers (pure)
+ *     kubernetes_known.c      what is kept of objects and pods, and which belong to a job (pure)
  *     kubernetes_list.c       our objects and pods, listed for many jobs at once
  *     kubernetes_watch.c      list and watch of all our objects, and the cache
  *     kubernetes_observe.c    observe, reconcile, evidence, replicas
@@ -331,6 +332,7 @@ int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **li
 int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err);
 extern const struct sw_rest_pages k8s_pages;
+bool k8s_may_be(const struct sw_jobref *job, const struct k8s_engine *engine);   /* NULL details: any engine */
 json_t *k8s_list_new(void);
 /* Puts one object into such a list; what has no id of ours, and children of other objects, are left out. */
 void k8s_list_add(json_t *list, const char *plural, json_t *object);
@@ -351,6 +353,7 @@ SW_PLATFORM_SLOT(kubernetes, observe);
 SW_PLATFORM_SLOT(kubernetes, reconcile);
 SW_PLATFORM_SLOT(kubernetes, evidence);
 SW_PLATFORM_SLOT(kubernetes, replicas);
+SW_PLATFORM_SLOT(kubernetes, wake_fd);
 SW_PLATFORM_SLOT(kubernetes, cancel);
 SW_PLATFORM_SLOT(kubernetes, cleanup);
 SW_PLATFORM_SLOT(kubernetes, orphans);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_observe.c - the slots observe, reconcile, evidence and replicas.
+ * kubernetes_observe.c - the slots observe, reconcile, evidence, replicas and wake_fd.
  *
  * Only reads, but for reconcile(): that removes what a submit left behind which did not come to its end.
  *
@@ -174,6 +174,11 @@ int kubernetes_observe(struct sw_connection *conn, struct sw_observation *jobs, 
         if (observe_one(conn, list, &extras, &jobs[i], err) < 0)
             return -1;
     return 0;
+}
+
+int kubernetes_wake_fd(struct sw_connection *conn)
+{
+    return sw_watch_fd(conn->watch);
 }
 
 /* ---- reconcile ----------------------------------------------------------------------------------- */

@@ -2,14 +2,15 @@
 /*
  * kubernetes_options.c - the block `kubernetes:` of a job file or profile: the one table of its options.
  *
- * What gives a pod rights on its node or in the cluster (host paths, accounts, raw parts of the pod) may be said
- * by a job file and by the user's own profile, and not by the env.toml of a folder (core/trust.h).
+ * What gives a pod rights on its node or in the cluster (host paths, accounts, raw parts of the pod) may be
+ * said by a job file and by the user's own profile, and not by the env.toml of a folder (core/trust.h).
  */
 #include "platform/kubernetes/kubernetes_options.h"
 
 #include "base/text.h"
 
-static const char *const engines[] = { "auto", "job", "jobset", "pytorchjob", "trainjob", "mpijob", "volcano", NULL };
+static const char *const engines[] = { "auto", "job", "jobset", "pytorchjob", "trainjob", "mpijob", "volcano",
+                                       NULL };
 static const char *const arches[] = { "auto", "amd64", "arm64", NULL };
 static const char *const runner_ways[] = { "config_map", "secret", "image", NULL };
 static const char *const pull_policies[] = { "default", "always", "missing", "never", NULL };
@@ -35,7 +36,7 @@ static const struct sw_option volume_fields[] = {
 
 const struct sw_option kubernetes_options[] = {
     { "kubeconfig", SW_TEXT, CONNECTION(kubeconfig),
-      .help = "file that names clusters and users; several with ':' between (else KUBECONFIG, ~/.kube/config)" },
+      .help = "file that names clusters and users, or several with ':' (else KUBECONFIG, ~/.kube/config)" },
     { "context", SW_TEXT, CONNECTION(context), .env = "TAO_K8S_CONTEXT",
       .help = "context of the kubeconfig (else its current one)" },
     { "namespace", SW_TEXT, CONNECTION(namespace), .env = "TAO_K8S_NAMESPACE",
@@ -76,7 +77,8 @@ const struct sw_option kubernetes_options[] = {
     { "host_network", SW_FLAG, JOB(host_network), .initial = "false", .trust = SW_TRUST_PROFILE,
       .help = "the pods use the network of their node" },
     { "node_selector", SW_TEXT_MAP, JOB(node_selector), .help = "labels that a node must have" },
-    { "tolerations", SW_FREE, JOB(tolerations), .help = "list of tolerations, as the Kubernetes API has them" },
+    { "tolerations", SW_FREE, JOB(tolerations),
+      .help = "list of tolerations, as the Kubernetes API has them" },
     { "affinity", SW_FREE, JOB(affinity), .help = "affinity of the pods, as the Kubernetes API has it" },
     { "topology_spread", SW_FREE, JOB(topology_spread),
       .help = "list of topologySpreadConstraints, as the Kubernetes API has them" },
@@ -88,7 +90,8 @@ const struct sw_option kubernetes_options[] = {
     { "requests", SW_TEXT_MAP, JOB(requests), .help = "more resources that a pod asks for, by name" },
     { "limits", SW_TEXT_MAP, JOB(limits), .help = "more limits of a pod, by name of the resource" },
     { "labels", SW_TEXT_MAP, JOB(labels), .help = "more labels of the job's object and its pods" },
-    { "annotations", SW_TEXT_MAP, JOB(annotations), .help = "more annotations of the job's object and its pods" },
+    { "annotations", SW_TEXT_MAP, JOB(annotations),
+      .help = "more annotations of the job's object and its pods" },
     { "security_context", SW_FREE, JOB(security_context), .trust = SW_TRUST_PROFILE,
       .help = "securityContext of the container; overrides `security`" },
     { "pod_security_context", SW_FREE, JOB(pod_security_context), .trust = SW_TRUST_PROFILE,

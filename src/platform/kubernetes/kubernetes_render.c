@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_render.c - plan in, pod and the objects around it out. Pure: no server, no clock, no environment.
+ * kubernetes_render.c - plan in, pod and the objects around it out. Pure: no server, clock or environment.
  *
- * The runner is the only process that a container starts, so signals arrive, inputs are there before the command
- * runs, and its report is in the pod's status. CPUs and memory are requests and limits both: a job gets what its
- * file says, as on every other platform, and no more. No secret is in anything made here.
+ * The runner is the only process that a container starts, so signals arrive, inputs are there before the
+ * command runs, and its report is in the pod's status. CPUs and memory are requests and limits both: a job
+ * gets what its file says, as on every other platform, and no more. No secret is in anything made here.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -46,7 +46,8 @@ static bool is_label(const char *key, const char *value)
     const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
     size_t prefix = slash ? (size_t)(slash - key) : 0;
 
-    if (slash && (prefix == 0 || prefix > 253 || !isalnum((unsigned char)key[0]) || !isalnum((unsigned char)slash[-1]) ||
+    if (slash && (prefix == 0 || prefix > 253 || !isalnum((unsigned char)key[0]) ||
+                  !isalnum((unsigned char)slash[-1]) ||
                   strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789-.") != prefix))
         return false;
     return *name && is_label_text(name) && is_label_text(value);
@@ -123,7 +124,8 @@ void k8s_render_owned(json_t *object, const json_t *owner)
 {
     const json_t *metadata = json_object_get(owner, "metadata");
 
-    json_object_set_new(json_object_get(object, "metadata"), "ownerReferences", json_pack("[o]", sw_json_object(
+    json_object_set_new(json_object_get(object, "metadata"), "ownerReferences",
+                        json_pack("[o]", sw_json_object(
         SW_STR("apiVersion", sw_json_str(owner, "apiVersion")), SW_STR("kind", sw_json_str(owner, "kind")),
         SW_STR("name", sw_json_str(metadata, "name")), SW_STR("uid", sw_json_str(metadata, "uid")),
         SW_BOOL("controller", false), SW_BOOL("blockOwnerDeletion", false))));
@@ -173,7 +175,8 @@ static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, co
         json_object_set_new(env, "SLIPWAY_COLLECT_ONLY", json_sprintf("%d", plan->command_exit));
 }
 
-static json_t *environment(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine)
+static json_t *environment(const struct sw_plan *plan, const struct k8s_site *site,
+                           const struct k8s_engine *engine)
 {
     sw_auto(json) json_t *env = sw_job_env_own(plan->env);
     json_t *list = json_array(), *value;
@@ -189,8 +192,8 @@ static json_t *environment(const struct sw_plan *plan, const struct k8s_site *si
         json_array_append_new(list, sw_json_object(SW_STR("name", name),
                                                    SW_SUB("value", as_it_is(json_string_value(value)))));
     if (plan->nodes > 1 && !engine->rank_from)
-        json_array_append_new(list, json_pack("{s:s, s:{s:{s:s}}}", "name", "NODE_RANK", "valueFrom", "fieldRef",
-                                              "fieldPath", INDEX_NOTE));
+        json_array_append_new(list, json_pack("{s:s, s:{s:{s:s}}}", "name", "NODE_RANK", "valueFrom",
+                                              "fieldRef", "fieldPath", INDEX_NOTE));
     return list;
 }
 
@@ -203,14 +206,16 @@ static json_t *cpus_text(double cpus)
     return thousandths % 1000 ? json_sprintf("%lldm", thousandths) : json_sprintf("%lld", thousandths / 1000);
 }
 
-static int add_more(const json_t *more, const char *option, json_t *said, const json_t *limits, struct sw_error *err)
+static int add_more(const json_t *more, const char *option, json_t *said, const json_t *limits,
+                    struct sw_error *err)
 {
     const char *name;
     json_t *value;
 
     json_object_foreach((json_t *)more, name, value) {
         if (json_object_get(said, name) || json_object_get(limits, name)) {
-            sw_fail(err, SW_E_SPEC, "kubernetes.%s: the job itself says how much '%.100s' it needs", option, name);
+            sw_fail(err, SW_E_SPEC, "kubernetes.%s: the job itself says how much '%.100s' it needs", option,
+                    name);
             return sw_hint(err, "leave it out there, and write gpus, cpus, memory or kubernetes.ephemeral");
         }
         json_object_set(said, name, value);
@@ -228,7 +233,8 @@ static json_t *claim_names(const json_t *claims)
     return names;
 }
 
-static json_t *resources(const struct sw_plan *plan, const struct k8s_job_options *options, struct sw_error *err)
+static json_t *resources(const struct sw_plan *plan, const struct k8s_job_options *options,
+                         struct sw_error *err)
 {
     sw_auto(json) json_t *requests = sw_json_object(
         SW_SUB("cpu", plan->cpus > 0 ? cpus_text(plan->cpus) : NULL),
@@ -236,7 +242,8 @@ static json_t *resources(const struct sw_plan *plan, const struct k8s_job_option
         SW_SUB("ephemeral-storage",
                options->ephemeral_bytes ? json_sprintf("%lld", (long long)options->ephemeral_bytes) : NULL));
     sw_auto(json) json_t *limits = sw_json_object(
-        SW_SUB_COPY("cpu", json_object_get(requests, "cpu")), SW_SUB_COPY("memory", json_object_get(requests, "memory")),
+        SW_SUB_COPY("cpu", json_object_get(requests, "cpu")),
+        SW_SUB_COPY("memory", json_object_get(requests, "memory")),
         SW_SUB(options->gpu_resource, plan->gpus > 0 ? json_sprintf("%d", plan->gpus) : NULL));
     sw_auto(json) json_t *decided = json_copy(limits);
 
@@ -263,9 +270,11 @@ static json_t *expressions(const struct sw_plan *plan, const struct k8s_site *si
         json_array_append_new(list, expression("kubernetes.io/arch", "In", json_pack("[s]", site->arch)));
     if (plan->gpu_type)
         json_array_append_new(list, expression("nvidia.com/gpu.product", "In",
-            json_array_size(site->gpu_products) ? json_deep_copy(site->gpu_products) : json_pack("[s]", plan->gpu_type)));
+            json_array_size(site->gpu_products) ? json_deep_copy(site->gpu_products)
+                                                : json_pack("[s]", plan->gpu_type)));
     if (json_array_size(plan->avoid))
-        json_array_append_new(list, expression("kubernetes.io/hostname", "NotIn", json_deep_copy(plan->avoid)));
+        json_array_append_new(list, expression("kubernetes.io/hostname", "NotIn",
+                                               json_deep_copy(plan->avoid)));
     return list;
 }
 
@@ -287,8 +296,8 @@ static json_t *affinity(const struct sw_plan *plan, const struct k8s_site *site,
     size_t i;
 
     if (json_array_size(ours) > 0) {
-        required = inner(inner(all, "nodeAffinity", json_object()), "requiredDuringSchedulingIgnoredDuringExecution",
-                         json_object());
+        required = inner(inner(all, "nodeAffinity", json_object()),
+                         "requiredDuringSchedulingIgnoredDuringExecution", json_object());
         terms = inner(required, "nodeSelectorTerms", json_array());
         if (json_array_size(terms) == 0)
             json_array_append_new(terms, json_object());
@@ -321,7 +330,8 @@ static bool is_restricted(const struct k8s_job_options *options, const struct k8
            (options->security == K8S_SECURITY_AUTO && site->restricted);
 }
 
-static json_t *pod_security(const struct k8s_job_options *options, const struct k8s_site *site, struct sw_error *err)
+static json_t *pod_security(const struct k8s_job_options *options, const struct k8s_site *site,
+                            struct sw_error *err)
 {
     json_t *context;
     long uid = 0, gid = 0;
@@ -369,7 +379,8 @@ static json_t *runner_words(const struct k8s_site *site)
                              : json_pack("[ssss]", "all", "--report", K8S_REPORT, K8S_FILES "/payload.json");
 }
 
-static json_t *container(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
+static json_t *container(const struct sw_plan *plan, const struct k8s_site *site,
+                         const struct k8s_engine *engine,
                          const struct k8s_job_options *options, json_t *mounts, struct sw_error *err)
 {
     json_t *needs = resources(plan, options, err);
@@ -399,25 +410,29 @@ static json_t *init_containers(const struct k8s_job_options *options, const stru
 
 static json_t *copied(const json_t *document)
 {
-    return document ? json_deep_copy(document) : NULL;
+    return json_array_size(document) + json_object_size(document) > 0 ? json_deep_copy(document) : NULL;
 }
 
-static json_t *pod_spec(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_job_options *options,
+static json_t *pod_spec(const struct sw_plan *plan, const struct k8s_site *site,
+                        const struct k8s_job_options *options,
                         json_t *volumes, json_t *main, json_t *security)
 {
+    const char *secret = site->pull_secret;
     json_t *spec = sw_json_object(
         SW_STR("restartPolicy", "Never"),
         SW_INT("terminationGracePeriodSeconds", (sw_stop_budget_ms(plan->grace_ms) + 999) / 1000),
         SW_BOOL("automountServiceAccountToken", options->service_account != NULL),
         SW_BOOL("enableServiceLinks", false),
         SW_STR_OPT("serviceAccountName", options->service_account),
-        SW_STR_OPT("priorityClassName", options->priority_class), SW_STR_OPT("schedulerName", options->scheduler),
+        SW_STR_OPT("priorityClassName", options->priority_class),
+        SW_STR_OPT("schedulerName", options->scheduler),
         SW_STR_OPT("runtimeClassName", options->runtime_class),
         SW_SUB("hostNetwork", options->host_network ? json_true() : NULL),
         SW_STR_OPT("dnsPolicy", options->host_network ? "ClusterFirstWithHostNet" : NULL),
-        SW_SUB("imagePullSecrets", site->pull_secret ? json_pack("[{s:s}]", "name", site->pull_secret) : NULL),
-        SW_SUB("nodeSelector", json_object_size(options->node_selector) ? copied(options->node_selector) : NULL),
-        SW_SUB("tolerations", copied(options->tolerations)), SW_SUB("affinity", affinity(plan, site, options->affinity)),
+        SW_SUB("imagePullSecrets", secret ? json_pack("[{s:s}]", "name", secret) : NULL),
+        SW_SUB("nodeSelector", copied(options->node_selector)),
+        SW_SUB("tolerations", copied(options->tolerations)),
+        SW_SUB("affinity", affinity(plan, site, options->affinity)),
         SW_SUB("topologySpreadConstraints", copied(options->topology_spread)),
         SW_SUB("resourceClaims", copied(options->resource_claims)),
         SW_SUB("securityContext", json_object_size(security) ? json_incref(security) : NULL),
@@ -429,8 +444,8 @@ static json_t *pod_spec(const struct sw_plan *plan, const struct k8s_site *site,
     return spec;
 }
 
-json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
-                       struct sw_error *err)
+json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site,
+                       const struct k8s_engine *engine, struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
     sw_auto(json) json_t *volumes = json_array(), *mounts = json_array(), *main = NULL, *security = NULL;
@@ -466,8 +481,8 @@ static int check_job(const struct sw_plan *plan, const struct k8s_engine *engine
     return 0;
 }
 
-json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
-                          struct sw_error *err)
+json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *site,
+                          const struct k8s_engine *engine, struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
     bool kueue = options.queue && engine->choice != K8S_VOLCANO;
@@ -487,8 +502,8 @@ json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *sit
     if (kueue && options.queue_priority)
         json_object_set_new(labels, "kueue.x-k8s.io/priority-class", sw_json_text(options.queue_priority));
     json_object_set_new(json_object_get(metadata, "annotations"), K8S_NOTE_ENGINE, json_string(engine->name));
-    return sw_json_object(SW_STR("apiVersion", api), SW_STR("kind", engine->kind), SW_SUB("metadata", metadata),
-                          SW_SUB("spec", sw_take(spec)));
+    return sw_json_object(SW_STR("apiVersion", api), SW_STR("kind", engine->kind),
+                          SW_SUB("metadata", metadata), SW_SUB("spec", sw_take(spec)));
 }
 
 json_t *k8s_render_service(const struct sw_plan *plan, const struct k8s_site *site)
@@ -497,13 +512,15 @@ json_t *k8s_render_service(const struct sw_plan *plan, const struct k8s_site *si
 
     k8s_name(name, plan->job_id, site->attempt);
     return sw_json_object(
-        SW_STR("apiVersion", "v1"), SW_STR("kind", "Service"), SW_SUB("metadata", k8s_render_metadata(plan, site, name)),
+        SW_STR("apiVersion", "v1"), SW_STR("kind", "Service"),
+        SW_SUB("metadata", k8s_render_metadata(plan, site, name)),
         SW_SUB("spec", sw_json_object(
             SW_STR("clusterIP", "None"), SW_BOOL("publishNotReadyAddresses", true),
             SW_SUB("selector", sw_json_object(SW_STR("batch.kubernetes.io/job-name", name))))));
 }
 
-struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site, struct sw_error *err)
+struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site,
+                                      struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
 

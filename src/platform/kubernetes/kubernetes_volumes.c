@@ -3,9 +3,9 @@
  * kubernetes_volumes.c - what of the cluster's files a pod sees: our own folders, and what the job names in
  * `kubernetes.volumes` and `mounts`. Pure.
  *
- * A claim that is mounted at two places is one volume of the pod with two mounts: a claim that is named twice keeps
- * some drivers from ever starting the pod. A path of a node must be there already (type Directory): otherwise a
- * wrong path would silently be an empty folder.
+ * A claim that is mounted at two places is one volume of the pod with two mounts: a claim that is named
+ * twice keeps some drivers from ever starting the pod. A path of a node must be there already (type
+ * Directory): otherwise a wrong path would silently be an empty folder.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -231,7 +231,8 @@ static int read_mount(const struct sw_mount *mount, struct k8s_volume *out, stru
         return sw_hint(err, "check it out here and send it with `code:`, or clone it in the command");
     }
     if (!is_claim && *source != '/') {
-        sw_fail(err, SW_E_SPEC, "mount '%.200s' means a path of this machine, and pods cannot see it", source);
+        sw_fail(err, SW_E_SPEC, "mount '%.200s' means a path of this machine, and pods cannot see it",
+                source);
         return sw_hint(err, "name a persistent volume claim, or a path of the nodes from / on");
     }
     if (mount->flags && strcmp(mount->flags, "ro") != 0 && strcmp(mount->flags, "rw") != 0)
@@ -423,8 +424,8 @@ static void add_users(const struct k8s_volumes *all, json_t *volumes, json_t *mo
     }
 }
 
-int k8s_render_volumes(const struct sw_plan *plan, const struct k8s_site *site, json_t *volumes, json_t *mounts,
-                       struct sw_error *err)
+int k8s_render_volumes(const struct sw_plan *plan, const struct k8s_site *site, json_t *volumes,
+                       json_t *mounts, struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
     sw_auto(k8s_volumes) struct k8s_volumes all = { 0 };

@@ -12,9 +12,8 @@
 
 #include "platform/kubernetes/kubernetes_internal.h"
 
-#define IS(type)       "{\"conditions\": [{\"type\": \"" type "\", \"status\": \"True\", \"reason\": \"R\", " \
-                       "\"message\": \"M\", \"lastTransitionTime\": \"2026-01-02T03:04:05Z\"}]"
-#define PHASE(phase)   "{\"state\": {\"phase\": \"" phase "\", \"lastTransitionTime\": \"2026-01-02T03:04:05Z\"}"
+#define IS(type)     "{\"conditions\": [{\"type\": \"" type "\", \"status\": \"True\"}]"
+#define PHASE(phase) "{\"state\": {\"phase\": \"" phase "\"}"
 
 static void the_status_decides_the_phase(void **state)
 {
@@ -32,7 +31,8 @@ static void the_status_decides_the_phase(void **state)
         { "job", "{\"parallelism\": 3}", IS("Failed") ", \"failed\": 3}", K8S_FAILED, 0 },
         { "jobset", "{}", "{}", K8S_WAITING, 0 },
         { "jobset", "{\"suspend\": true}", "{}", K8S_SUSPENDED, 0 },
-        { "jobset", "{}", "{\"restarts\": 2, \"replicatedJobsStatus\": [{\"active\": 1, \"ready\": 0}]}", K8S_WAITING, 2 },
+        { "jobset", "{}", "{\"restarts\": 2, \"replicatedJobsStatus\": [{\"active\": 1, \"ready\": 0}]}",
+          K8S_WAITING, 2 },
         { "jobset", "{}", "{\"restarts\": 2, \"replicatedJobsStatus\": [{\"ready\": 1}]}", K8S_ACTIVE, 2 },
         { "jobset", "{}", IS("Completed") ", \"restarts\": 1}", K8S_SUCCEEDED, 1 },
         { "jobset", "{}", IS("Failed") "}", K8S_FAILED, 0 },
@@ -59,7 +59,8 @@ static void the_status_decides_the_phase(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        sw_auto(json) json_t *object = json_pack("{s:o, s:o}", "spec", json_loads(rows[i].spec, 0, NULL), "status",
+        sw_auto(json) json_t *object = json_pack("{s:o, s:o}", "spec", json_loads(rows[i].spec, 0, NULL),
+                                                 "status",
                                                  json_loads(rows[i].status, 0, NULL));
         struct k8s_workload seen;
 
@@ -73,12 +74,12 @@ static void the_status_decides_the_phase(void **state)
 static void reason_times_and_marks_are_read(void **state)
 {
     sw_auto(json) json_t *object = json_loads(
-        "{\"metadata\": {\"creationTimestamp\": \"2026-01-02T03:04:00Z\", \"deletionTimestamp\": \"2026-01-02T03:05:00Z\","
-        " \"annotations\": {\"slipway.sent\": \"1\"}},"
+        "{\"metadata\": {\"creationTimestamp\": \"2026-01-02T03:04:00Z\","
+        " \"deletionTimestamp\": \"2026-01-02T03:05:00Z\", \"annotations\": {\"slipway.sent\": \"1\"}},"
         " \"status\": {\"startTime\": \"2026-01-02T03:04:01Z\", \"failed\": 1, \"conditions\": ["
         "  {\"type\": \"Complete\", \"status\": \"False\"},"
-        "  {\"type\": \"Failed\", \"status\": \"True\", \"reason\": \"PodFailurePolicy\", \"message\": \"exit code 3\","
-        "   \"lastTransitionTime\": \"2026-01-02T03:04:05Z\"}]}}", 0, NULL);
+        "  {\"type\": \"Failed\", \"status\": \"True\", \"reason\": \"PodFailurePolicy\","
+        "   \"message\": \"exit code 3\", \"lastTransitionTime\": \"2026-01-02T03:04:05Z\"}]}}", 0, NULL);
     struct k8s_workload seen;
 
     (void)state;
@@ -95,7 +96,7 @@ static void a_volcano_job_began_when_it_first_ran(void **state)
 {
     sw_auto(json) json_t *object = json_loads(
         "{\"status\": {\"state\": {\"phase\": \"Completed\", \"lastTransitionTime\": \"2026-01-02T03:04:09Z\"},"
-        " \"conditions\": [{\"status\": \"Pending\", \"lastTransitionTime\": \"2026-01-02T03:04:00Z\"},"
+        " \"conditions\": [{\"status\": \"Pending\"},"
         " {\"status\": \"Running\", \"lastTransitionTime\": \"2026-01-02T03:04:02Z\"}]}}", 0, NULL);
     struct k8s_workload seen;
 
@@ -115,10 +116,15 @@ static void pods_know_their_rank(void **state)
         { "jobset", "{\"labels\": {\"batch.kubernetes.io/job-completion-index\": \"x\"}}", -1 },
         { "jobset", "{\"labels\": {\"batch.kubernetes.io/job-completion-index\": \"99999\"}}", -1 },
         { "trainjob", "{\"annotations\": {\"batch.kubernetes.io/job-completion-index\": \"1\"}}", 1 },
-        { "pytorchjob", "{\"labels\": {\"" KUBEFLOW "replica-type\": \"master\", \"" KUBEFLOW "replica-index\": \"0\"}}", 0 },
-        { "pytorchjob", "{\"labels\": {\"" KUBEFLOW "replica-type\": \"worker\", \"" KUBEFLOW "replica-index\": \"0\"}}", 1 },
+        { "pytorchjob",
+          "{\"labels\": {\"" KUBEFLOW "replica-type\": \"master\", \"" KUBEFLOW "replica-index\": \"0\"}}",
+          0 },
+        { "pytorchjob",
+          "{\"labels\": {\"" KUBEFLOW "replica-type\": \"worker\", \"" KUBEFLOW "replica-index\": \"0\"}}",
+          1 },
         { "mpijob", "{\"labels\": {\"" KUBEFLOW "job-role\": \"launcher\"}}", 0 },
-        { "mpijob", "{\"labels\": {\"" KUBEFLOW "job-role\": \"worker\", \"" KUBEFLOW "replica-index\": \"4\"}}", 5 },
+        { "mpijob",
+          "{\"labels\": {\"" KUBEFLOW "job-role\": \"worker\", \"" KUBEFLOW "replica-index\": \"4\"}}", 5 },
         { "mpijob", "{}", -1 },
         { "volcano", "{\"labels\": {\"volcano.sh/task-index\": \"1\"}}", 1 },
         { "volcano", "{\"annotations\": {\"volcano.sh/task-index\": \"1\"}}", 1 },

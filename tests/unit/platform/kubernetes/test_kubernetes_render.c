@@ -97,7 +97,8 @@ static void compare(const struct scene *scene, const char *engine, const char *n
 static void assert_refused(const struct scene *scene, const char *engine, const char *words)
 {
     struct sw_error err = { 0 };
-    sw_auto(json) json_t *object = k8s_render_object(scene->plan, &scene->site, k8s_engine_named(engine), &err);
+    sw_auto(json) json_t *object = k8s_render_object(scene->plan, &scene->site, k8s_engine_named(engine),
+                                                     &err);
 
     assert_null(object);
     assert_int_equal(err.code, SW_E_SPEC);
@@ -165,9 +166,12 @@ static void give_everything(struct scene *scene)
     option(scene, "affinity", json_pack("{s:{s:{s:[{s:[{s:s, s:s}]}, {s:[{s:s, s:s}]}]}}}", "nodeAffinity",
         "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", "matchExpressions", "key", "a",
         "operator", "Exists", "matchExpressions", "key", "b", "operator", "Exists"));
-    option(scene, "resource_claims", json_pack("[{s:s, s:s}]", "name", "fabric", "resourceClaimName", "imex"));
-    option(scene, "volumes", json_pack("{s:{s:s}, s:{s:s, s:s, s:b}, s:{s:s}}", "/results", "source", "pvc:results/out",
-        "/weights", "pvc", "results", "path", "weights", "read_only", 1, "/nfs", "source", "nfs:10.0.0.1:/export"));
+    option(scene, "resource_claims", json_pack("[{s:s, s:s}]", "name", "fabric", "resourceClaimName",
+                                               "imex"));
+    option(scene, "volumes", json_pack("{s:{s:s}, s:{s:s, s:s, s:b}, s:{s:s}}", "/results", "source",
+                                       "pvc:results/out",
+        "/weights", "pvc", "results", "path", "weights", "read_only", 1, "/nfs", "source",
+        "nfs:10.0.0.1:/export"));
     option(scene, "requests", json_pack("{s:s}", "rdma/ib", "1"));
     option(scene, "limits", json_pack("{s:s}", "rdma/ib", "1"));
     option(scene, "labels", json_pack("{s:s}", "cost-center", "42"));
@@ -241,11 +245,14 @@ static void the_payload_of_the_runner(void **state)
     scene->plan->time_ms = 60000;
     scene->plan->code = json_pack("{s:s}", "root", ".");
     scene->site.pieces = 2;
-    option(scene, "volumes", json_pack("{s:{s:s}, s:{s:s}}", "/shared", "source", "pvc:shared", "/own", "source",
-                                       "empty"));
-    json_array_append_new(scene->plan->outputs, json_pack("{s:s, s:s}", "path", "/results", "to", "s3://b/r"));
-    json_array_append_new(scene->plan->outputs, json_pack("{s:s, s:s}", "path", "/shared/out", "to", "s3://b/s"));
-    json_array_append_new(scene->plan->outputs, json_pack("{s:s, s:s}", "path", "/own/out", "to", "s3://b/o"));
+    option(scene, "volumes", json_pack("{s:{s:s}, s:{s:s}}", "/shared", "source", "pvc:shared", "/own",
+                                       "source", "empty"));
+    json_array_append_new(scene->plan->outputs, json_pack("{s:s, s:s}", "path", "/results", "to",
+                                                          "s3://b/r"));
+    json_array_append_new(scene->plan->outputs, json_pack("{s:s, s:s}", "path", "/shared/out", "to",
+                                                          "s3://b/s"));
+    json_array_append_new(scene->plan->outputs, json_pack("{s:s, s:s}", "path", "/own/out", "to",
+                                                          "s3://b/o"));
     payload = k8s_render_payload(scene->plan, &scene->site, NULL);
     assert_non_null(payload);
     document = sw_payload_to_json(payload);
@@ -315,7 +322,8 @@ static void gpus_of_a_type_go_where_the_cluster_has_them(void **state)
     scene->plan->gpu_type = sw_strdup("h100");
     scene->site.gpu_products = products;
     object = object_of(scene, "job");
-    terms = at(object, SPEC "affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+    terms = at(object,
+               SPEC "affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
     assert_int_equal(json_array_size(terms), 1);
     assert_true(json_equal(at(terms, "0/matchExpressions/1/values"), products));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_kubernetes_volumes.c - what users may write for a volume, and what of it becomes of the pod and of results.
+ * test_kubernetes_volumes.c - what users may write for a volume, and what it means for pod and results.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,8 +68,10 @@ static void a_text_names_one_volume(void **state)
 
 static void a_text_that_names_none_is_refused(void **state)
 {
-    static const char *const texts[] = { "", "data", "pvc:", "pvc:Data", "pvc:data/../x", "pvc:-x", "nfs:server",
-                                         "nfs::/x", "nfs:s:/../x", "/a/../b", "config_map:", "config_map:a/b", "~/x" };
+    static const char *const texts[] = { "", "data", "pvc:", "pvc:Data", "pvc:data/../x", "pvc:-x",
+                                         "nfs:server",
+                                         "nfs::/x", "nfs:s:/../x", "/a/../b", "config_map:", "config_map:a/b",
+                                         "~/x" };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(texts); i++) {
@@ -122,8 +124,10 @@ static void results_on_a_volume_have_a_folder_of_the_job(void **state)
         { "{\"/results\": {\"empty_dir\": true}}", NULL, NULL, "/results" },
         { "{\"/results/deep\": {\"pvc\": \"x\"}}", NULL, NULL, "/results" },
         { "{\"/results\": {\"source\": \"pvc:x\"}}", NULL, "pvc:x/job-1", "/results/job-1" },
-        { "{\"/results\": {\"pvc\": \"x\", \"path\": \"/runs/\"}}", NULL, "pvc:x/runs/job-1", "/results/job-1" },
-        { "{\"/results\": {\"nfs\": \"s:/e\", \"path\": \"r\"}}", NULL, "nfs:s:/e/r/job-1", "/results/job-1" },
+        { "{\"/results\": {\"pvc\": \"x\", \"path\": \"/runs/\"}}", NULL, "pvc:x/runs/job-1",
+          "/results/job-1" },
+        { "{\"/results\": {\"nfs\": \"s:/e\", \"path\": \"r\"}}", NULL, "nfs:s:/e/r/job-1",
+          "/results/job-1" },
         { NULL, "/lustre/results/:/results", "/lustre/results/job-1", "/results/job-1" },
         { NULL, "claim:/results", "pvc:claim/job-1", "/results/job-1" },
     };
@@ -146,10 +150,10 @@ static void a_claim_at_two_places_is_one_volume(void **state)
     size_t claims = 0, uses = 0, i;
     json_t *one;
 
-    give(*state, "{\"/a\": {\"pvc\": \"x\", \"path\": \"a\"}, \"/b\": {\"pvc\": \"x\"}, \"/c\": {\"source\": \"empty\"}, "
-                 "\"/d\": {\"source\": \"empty\"}}", NULL);
-    assert_int_equal(k8s_render_volumes(*state, &(struct k8s_site){ .attempt = 1, .runner = "r" }, volumes, mounts,
-                                        NULL), 0);
+    give(*state, "{\"/a\": {\"pvc\": \"x\", \"path\": \"a\"}, \"/b\": {\"pvc\": \"x\"}, "
+                 "\"/c\": {\"source\": \"empty\"}, \"/d\": {\"source\": \"empty\"}}", NULL);
+    assert_int_equal(k8s_render_volumes(*state, &(struct k8s_site){ .attempt = 1, .runner = "r" }, volumes,
+                                        mounts, NULL), 0);
     json_array_foreach(volumes, i, one)
         claims += json_object_get(one, "persistentVolumeClaim") != NULL;
     json_array_foreach(mounts, i, one)
@@ -173,8 +177,10 @@ static void inputs_and_outputs_of_this_machine_are_refused(void **state)
         json_decref(plan->inputs);
         json_decref(plan->outputs);
         plan->inputs = plan->outputs = NULL;
-        *list = json_pack("[{s:s, s:s}]", "path", "/data/a", is_input ? "from" : "to", paths[i % SW_COUNT(paths)]);
-        assert_int_equal(k8s_render_volumes(plan, &(struct k8s_site){ .attempt = 1 }, volumes, mounts, &err), -1);
+        *list = json_pack("[{s:s, s:s}]", "path", "/data/a", is_input ? "from" : "to",
+                          paths[i % SW_COUNT(paths)]);
+        assert_int_equal(k8s_render_volumes(plan, &(struct k8s_site){ .attempt = 1 }, volumes, mounts, &err),
+                         -1);
         assert_int_equal(err.code, SW_E_SPEC);
         assert_non_null(strstr(err.message, is_input ? "input" : "output"));
     }

@@ -218,8 +218,7 @@ def roles_that_preflight_prints_are_enough(here):
 
 @claims.alone
 def a_job_lives_and_dies_with_the_smallest_rights(here):
-    if not os.path.isdir(os.environ.get("SLIPWAY_RUNNERS", "")):
-        return "left out: no static runner"
+    here.env["SLIPWAY_RUNNERS"] = os.path.dirname(here.file("runners/slipway-runner-x86_64", "simulated pods run nothing"))
     apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: train}\n")
     role = roles_of_the_page()[0]
     apply(role)
@@ -228,11 +227,11 @@ def a_job_lives_and_dies_with_the_smallest_rights(here):
                     "--", "sleep", "60").stdout.split()[-1]
     for words in (("status", job), ("replicas", job), ("why", job), ("cancel", "-y", job), ("rm", "-y", job)):
         here.call(*words)
-    refused = {(row["verb"], row["resource"], row["subresource"], row["namespace"]) for row in audited()
-               if row["user"] == "ann" and row["code"] == 403 and row["namespace"] == "train"}
-    expect(not refused, refused)
+    asked = {(row["code"], row["verb"], row["resource"], row["subresource"]) for row in audited()
+             if row["user"] == "ann" and row["namespace"] == "train"}
+    expect((201, "create", "jobs", None) in asked or any(row[1:3] == ("create", "jobsets") for row in asked), asked)
+    expect(not any(row[0] == 403 and row[2] != "namespaces" for row in asked), asked)
     delete(role)
-    return None
 
 
 if __name__ == "__main__":

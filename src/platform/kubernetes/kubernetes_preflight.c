@@ -33,7 +33,7 @@ static bool check_server(struct k8s_checks *checks)
 {
     static const struct { int since; const char *lacks; } features[] = {
         { 30, "commands beside a job get no end of their input" }, { 31, "ports cannot be forwarded" },
-        { 31, "a failed rank is told apart from a lost node only as a beta feature" },
+        { 31, "rules about failed pods are a beta feature" },
     };
     const struct kube_address *at = kube_address(checks->conn->kube);
     sw_auto(sw_buf) struct sw_buf message = SW_BUF_INIT;

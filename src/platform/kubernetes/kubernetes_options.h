@@ -10,6 +10,7 @@
 struct k8s_connect_options {         /* texts are borrowed; "" is NULL */
     const char *kubeconfig;          /* one path, or several with ':' between; NULL: KUBECONFIG, ~/.kube/config */
     const char *context, *namespace;
+    const char *helper_image;        /* for short pods that show files */
 };
 
 enum k8s_engine_choice { K8S_AUTO, K8S_JOB, K8S_JOBSET, K8S_PYTORCHJOB, K8S_TRAINJOB, K8S_MPIJOB, K8S_VOLCANO };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * observe_prober.c - a connection of the Kubernetes platform that obeys lines of JSON: for tests/k8s/try-observe.
+ * observe_prober.c - a connection of the Kubernetes platform that obeys lines of JSON, for try-observe.
  *
- *     {"do": "observe", "jobs": [{"id", "remote_id", "attempt", "engine", "plan"}]}  ->  an array of observations
- *     {"do": "reconcile", "jobs": [...]}      observes, and acts on it                 ->  the same, before it acted
- *     {"do": "replicas", "jobs": [one]}                                                ->  an array
- *     {"do": "watch"}                         starts the watch                         ->  true
- *     {"do": "wait", "ms": N}                 until the watch wakes its caller         ->  true, false: it did not
+ *     {"do": "observe", "jobs": [{"id", "remote_id", "attempt", "engine", "plan"}]}  ->  observations
+ *     {"do": "reconcile", "jobs": [...]}      observes, and acts on it               ->  the same
+ *     {"do": "replicas", "jobs": [one]}                                              ->  an array
+ *     {"do": "watch"}                         starts the watch                       ->  true
+ *     {"do": "wait", "ms": N}                 until the watch wakes its caller       ->  false: it did not
  */
 #include <poll.h>
 #include <stdio.h>
@@ -36,8 +36,9 @@ static json_t *shown(const struct sw_observation *seen)
 
     return sw_json_object(
         SW_STR("presence", presence[seen->presence]), SW_STR("state", sw_state_name(seen->state)),
-        SW_STR("reason", seen->reason), SW_STR("message", seen->message), SW_INT("exit_code", seen->exit_code),
-        SW_STR("node", seen->node), SW_STR("remote_id", seen->remote_id), SW_INT("attempt", seen->attempt),
+        SW_STR("reason", seen->reason), SW_STR("message", seen->message),
+        SW_INT("exit_code", seen->exit_code), SW_STR("node", seen->node),
+        SW_STR("remote_id", seen->remote_id), SW_INT("attempt", seen->attempt),
         SW_INT("failed_replica", seen->failed_replica), SW_BOOL("needs_reconcile", seen->needs_reconcile),
         SW_INT("started_ms", seen->started_ms), SW_INT("ended_ms", seen->ended_ms),
         SW_SUB_COPY("before", seen->before), SW_SUB_COPY("facts", seen->facts));
@@ -47,7 +48,8 @@ static struct sw_observation asked(const json_t *job)
 {
     return (struct sw_observation){ .job = {
         .id = sw_json_str(job, "id"), .remote_id = sw_json_str(job, "remote_id"),
-        .attempt = (int)sw_json_int(job, "attempt", 1), .plan = json_object_get(job, "plan"), .details = job } };
+        .attempt = (int)sw_json_int(job, "attempt", 1), .plan = json_object_get(job, "plan"),
+        .details = job } };
 }
 
 static json_t *observe(struct sw_connection *conn, const json_t *jobs, bool acts)
@@ -107,7 +109,8 @@ static json_t *obey(struct sw_connection *conn, const json_t *line)
 
 int main(int argc, char **argv)
 {
-    struct sw_connect_options config = { .state_dir = argc > 1 ? argv[1] : "/nonexistent", .env = sw_env_process };
+    struct sw_connect_options config = { .state_dir = argc > 1 ? argv[1] : "/nonexistent",
+                                         .env = sw_env_process };
     struct sw_error err = { 0 };
     struct sw_connection *conn = sw_platform_kubernetes.open(&config, &err);
     char *line = NULL;

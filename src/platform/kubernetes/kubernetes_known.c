@@ -2,8 +2,8 @@
 /*
  * kubernetes_known.c - what is kept of our objects and pods, and which of them belong to a job.
  *
- * Objects are trimmed as soon as they arrive: of a pod's 10 kB some 1 kB are read here, and a thousand of them shall
- * take little memory. Pure.
+ * Objects are trimmed as soon as they arrive: of a pod's 10 kB some 1 kB are read here, and a thousand of
+ * them shall take little memory. Pure.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -99,9 +99,9 @@ static char *key_of(const char *plural, const json_t *object)
 
     if (!name || !id)
         return NULL;
-    return strcmp(plural, K8S_PODS) == 0 ? sw_format("%s/%d", id, k8s_label_number(object, K8S_LABEL_ATTEMPT, 1))
-           : is_child(object)            ? NULL
-                                         : sw_format("%s/%s", plural, name);
+    if (strcmp(plural, K8S_PODS) == 0)
+        return sw_format("%s/%d", id, k8s_label_number(object, K8S_LABEL_ATTEMPT, 1));
+    return is_child(object) ? NULL : sw_format("%s/%s", plural, name);
 }
 
 void k8s_list_add(json_t *list, const char *plural, json_t *object)

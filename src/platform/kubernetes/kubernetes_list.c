@@ -2,8 +2,8 @@
 /*
  * kubernetes_list.c - our objects and pods, listed for many jobs at once.
  *
- * One list for each kind, whatever the number of jobs, in pages. Where the watch has a kind, its cache answers
- * instead and nothing is asked.
+ * One list for each kind, whatever the number of jobs, in pages. Where the watch has a kind, its cache
+ * answers instead and nothing is asked.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -25,16 +25,16 @@ static int take(void *context, json_t *object)
     return 0;
 }
 
-const struct sw_rest_pages k8s_pages = { .items = "items", .next = "metadata.continue", .parameter = "continue" };
+const struct sw_rest_pages k8s_pages = { "items", "metadata.continue", "continue", NULL };
 
 int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err)
 {
     const struct sw_rest_pair query[] = { { "labelSelector", selector }, { "limit", K8S_PAGE }, { 0 } };
     sw_autofree char *path = k8s_path(conn, api, plural, NULL);
+    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
 
-    return sw_rest_list(conn->rest, &(struct sw_rest_call){ .path = path, .query = query, .repeatable = true },
-                        &k8s_pages, each, context, err);
+    return sw_rest_list(conn->rest, &call, &k8s_pages, each, context, err);
 }
 
 /* One job: its id. Many of one store: the store's. Else all that carry an id. Owned. */
@@ -66,20 +66,21 @@ static int list_engine(struct sw_connection *conn, const struct k8s_engine *engi
                        bool cached, json_t *list, struct sw_error *err)
 {
     sw_autofree char *api = k8s_engine_api(engine);
+    struct taking taking = { list, engine->plural };
     struct sw_error why = { 0 };
 
     if (cached && k8s_watch_copy(conn, engine->plural, list))
         return 0;
     if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
         return why.code == SW_OK ? 0 : sw_pass(err, &why);
-    if (k8s_list_pages(conn, api, engine->plural, selector, take, &(struct taking){ list, engine->plural }, &why) < 0 &&
+    if (k8s_list_pages(conn, api, engine->plural, selector, take, &taking, &why) < 0 &&
         why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
     return 0;
 }
 
-static json_t *list_of(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, bool cached,
-                       struct sw_error *err)
+static json_t *list_of(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                       bool cached, struct sw_error *err)
 {
     sw_autofree char *selector = selector_for(jobs, count);
     sw_auto(json) json_t *list = k8s_list_new();
@@ -93,7 +94,8 @@ static json_t *list_of(struct sw_connection *conn, const struct sw_observation *
     return sw_take(list);
 }
 
-json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, struct sw_error *err)
+json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                 struct sw_error *err)
 {
     return count ? list_of(conn, jobs, count, true, err) : k8s_list_new();
 }

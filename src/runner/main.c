@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "core/report.h"
@@ -208,6 +209,15 @@ static void take_rank(void)
         setenv("NODE_RANK", rank, 1);
 }
 
+/* On both streams: a kubelet reads them independently, and either may come first. */
+static void mark_beginning(void)
+{
+    static const char line[] = SW_REPORT_BEGIN "\n";
+
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        sw_write_all(fd, line, sizeof line - 1);
+}
+
 int runner_main(int argc, char **argv)
 {
     struct runner_result result = { .exit_code = RUNNER_IO, .failed_peer = -1 };
@@ -235,7 +245,7 @@ int runner_main(int argc, char **argv)
     if (call.mode->go == runner_all_phases)
         runner_block_signals();          /* as the first process we would miss them */
     if (call.report && strcmp(call.report, SW_REPORT_TO_KUBELET) == 0)
-        runner_log("%s", SW_REPORT_BEGIN + strlen(SW_RUNNER_SAYS));
+        mark_beginning();
     if (go(&call, &result, &report, &err) < 0) {
         runner_log("%s", err.message);
         if (err.hint[0])

@@ -43,7 +43,9 @@ static int look(struct kube *kube, const char *namespace, const char *resource, 
     sw_rest_seen_done(&seen);
     if (result == 0)
         return *answer != NULL;
-    return seen.status == 403 || seen.status == 404 ? 0 : sw_pass(err, &why);
+    if (why.code != SW_E_CREDENTIAL && (seen.status == 403 || seen.status == 404))
+        return 0;
+    return sw_pass(err, &why);
 }
 
 /* Blanks in a PEM text mean nothing. */

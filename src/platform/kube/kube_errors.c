@@ -27,11 +27,11 @@ static void refused_user(const struct kube *kube, struct sw_error *err)
     else if (exec)
         sw_hint(err, "log in again: '%s' speaks for the user '%s' in %s", user->exec->command, user->name,
                 file_of(kube));
+    else if (!user->token && !user->token_file && !user->certificate && !user->username)
+        sw_hint(err, "the user '%s' in %s has no credential", user->name, file_of(kube));
     else
         sw_hint(err, "the %s of the user '%s' in %s is not accepted; a new kubeconfig may be needed",
-                user->token || user->token_file ? "token"
-                : user->certificate             ? "certificate"
-                : user->username                ? "password" : "missing credential",
+                user->token || user->token_file ? "token" : user->certificate ? "certificate" : "password",
                 user->name, file_of(kube));
 }
 

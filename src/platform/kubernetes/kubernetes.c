@@ -41,6 +41,7 @@ static void kubernetes_close(struct sw_connection *conn)
     json_decref(conn->runners);
     json_decref(conn->groups);
     pthread_mutex_destroy(&conn->lock);
+    free(conn->helper_image);
     free(conn->root);
     free(conn);
 }
@@ -71,6 +72,7 @@ static struct sw_connection *kubernetes_open(const struct sw_connect_options *co
     conn->spools = sw_log_spools_open(conn->root);
     conn->given = *config;
     conn->given.options = NULL;
+    conn->helper_image = sw_strdup(connect.helper_image);
     conn->runners = json_object();
     pthread_mutex_init(&conn->lock, NULL);
     conn->watch = sw_watch_new(&k8s_watch_source, k8s_watch_context(conn));

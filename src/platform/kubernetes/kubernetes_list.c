@@ -19,9 +19,9 @@ struct taking {
 static int take(void *context, json_t *object)
 {
     const struct taking *taking = context;
+    sw_auto(json) json_t *kept = k8s_trim(object);
 
-    k8s_trim(object);
-    k8s_list_add(taking->list, taking->plural, object);
+    k8s_list_add(taking->list, taking->plural, kept);
     return 0;
 }
 
@@ -100,11 +100,42 @@ json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, 
     return count ? list_of(conn, jobs, count, true, err) : k8s_list_new();
 }
 
-/* The cache of the watch is not asked. */
+/* One object by its name; that there is none is no failure. */
+static int get_named(struct sw_connection *conn, const struct k8s_engine *engine, const char *name, json_t *list,
+                     struct sw_error *err)
+{
+    sw_autofree char *api = k8s_engine_api(engine), *path = k8s_path(conn, api, engine->plural, name);
+    sw_auto(json) json_t *object = NULL;
+    struct sw_error why = { 0 };
+
+    if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
+        return why.code == SW_OK ? 0 : sw_pass(err, &why);
+    if (k8s_call(conn, NULL, path, NULL, &object, &why) < 0)
+        return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+    k8s_trim(object);
+    k8s_list_add(list, engine->plural, object);
+    return 0;
+}
+
+/* Lists and the cache of the watch may be wrong for a moment; the object itself is asked for by its name, in each
+ * attempt that it may have begun with. */
 int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **list, struct sw_error *err)
 {
     const struct sw_observation one = { .job = *job };
+    sw_auto(json) json_t *found = list_of(conn, &one, 1, false, err);
+    struct k8s_seen known = { 0 };
+    char name[K8S_NAME_SIZE];
 
-    *list = list_of(conn, &one, 1, false, err);
-    return *list ? 0 : -1;
+    if (!found)
+        return -1;
+    k8s_find(found, job, &known);
+    for (int attempt = job->attempt > 1 ? job->attempt : 1; attempt >= 1 && !known.object; attempt--) {
+        k8s_name(name, job->id, attempt);
+        for (const struct k8s_engine *engine = k8s_engines; engine->name; engine++)
+            if (k8s_may_be(job, engine) && get_named(conn, engine, name, found, err) < 0)
+                return -1;
+        k8s_find(found, job, &known);
+    }
+    *list = sw_take(found);
+    return 0;
 }

@@ -28,7 +28,9 @@ static const char *const kept_labels[] = {
     "training.kubeflow.org/", "volcano.sh/task-index", "kueue.x-k8s.io/queue-name",
 };
 /* Conditions of a pod that say nothing which its phase does not say. */
-static const char *const dull_conditions[] = { "Initialized", "ContainersReady", "PodReadyToStartContainers" };
+static const char *const dull_conditions[] = {
+    "Initialized", "ContainersReady", "PodReadyToStartContainers",
+};
 
 static bool is_kept(const char *key, bool labels)
 {
@@ -140,14 +142,16 @@ bool k8s_may_be(const struct sw_jobref *job, const struct k8s_engine *engine)
     return !name || sw_text_same(name, engine->name);
 }
 
-/* Is the attempt `wanted` part of an object that was submitted as `first`? It is when the cluster began it again so
- * often. */
-static bool reaches(const struct k8s_seen *known, int first, int wanted)
+/* Is the job's attempt part of an object that was submitted as `first`? It is when the cluster began it again
+ * so often. A Job does not count all of that, so the UID that submit() saw decides where it is known. */
+static bool reaches(const struct k8s_seen *known, int first, const struct sw_jobref *job)
 {
     struct k8s_workload workload = { 0 };
 
+    if (!sw_text_empty(job->remote_id) && sw_text_same(job->remote_id, text_of(known->object, "uid")))
+        return true;
     known->engine->read(known->object, &workload);
-    return first + workload.restarts >= wanted;
+    return first + workload.restarts >= job->attempt;
 }
 
 void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known)
@@ -165,7 +169,7 @@ void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *
             known->object = k8s_may_be(job, engine) ? json_object_get(objects, key) : NULL;
             known->engine = engine;
             known->pods = json_object_get(json_object_get(list, "pods"), pods);
-            if (known->object && reaches(known, attempt, job->attempt))
+            if (known->object && reaches(known, attempt, job))
                 return;
         }
     }

@@ -101,24 +101,24 @@ json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, 
 }
 
 /* One object by its name; that there is none is no failure. */
-static int get_named(struct sw_connection *conn, const struct k8s_engine *engine, const char *name, json_t *list,
-                     struct sw_error *err)
+static int get_named(struct sw_connection *conn, const struct k8s_engine *engine, const char *name,
+                     json_t *list, struct sw_error *err)
 {
     sw_autofree char *api = k8s_engine_api(engine), *path = k8s_path(conn, api, engine->plural, name);
-    sw_auto(json) json_t *object = NULL;
+    sw_auto(json) json_t *object = NULL, *kept = NULL;
     struct sw_error why = { 0 };
 
     if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
         return why.code == SW_OK ? 0 : sw_pass(err, &why);
     if (k8s_call(conn, NULL, path, NULL, &object, &why) < 0)
         return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
-    k8s_trim(object);
-    k8s_list_add(list, engine->plural, object);
+    kept = k8s_trim(object);
+    k8s_list_add(list, engine->plural, kept);
     return 0;
 }
 
-/* Lists and the cache of the watch may be wrong for a moment; the object itself is asked for by its name, in each
- * attempt that it may have begun with. */
+/* Lists and the cache of the watch may be wrong for a moment; the object itself is asked for by its name, in
+ * each attempt that it may have begun with. */
 int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **list, struct sw_error *err)
 {
     const struct sw_observation one = { .job = *job };

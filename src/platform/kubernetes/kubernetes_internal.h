@@ -315,15 +315,15 @@ bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256])
 /* ---- lists (kubernetes_list.c, kubernetes_watch.c) ----------------------------------------------- */
 
 #define K8S_PODS "pods"
-#define K8S_PAGE "250"               /* objects of one answer: as JSON a pod takes some 30 kB */
+#define K8S_PAGE "200"               /* objects of one answer: parsed, a pod takes some 40 kB */
 
 extern const struct sw_watch_source k8s_watch_source;
 void *k8s_watch_context(struct sw_connection *conn);                 /* of sw_watch_new(); owned by the watch */
 /* Objects of these jobs: from the watch's cache, or listed now: {"OBJECT-UID-or-kind/name": object}. One list for
  * each kind, paged. An owned object {"objects": {"PLURAL/NAME": {...}}, "pods": {"ID/ATTEMPT": [..]}}; NULL + err. */
 json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, struct sw_error *err);
-/* Leaves of an object what this platform reads: keeps memory small. Pure; in place. */
-void k8s_trim(json_t *object);
+/* What this platform reads of an object, as a new one that takes little memory. Pure. */
+json_t *k8s_trim(json_t *object);
 /* What is known of one job in that list; `known` borrows from it. */
 void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known);
 /* The same of one job, asked for now: a cache may be a moment behind. */

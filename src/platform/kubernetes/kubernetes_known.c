@@ -12,60 +12,68 @@
 
 #include "base/text.h"
 
-enum { LONG_NOTE = 256 };
-
 /* ---- trimmed objects ------------------------------------------------------------------------------ */
 
-/* Leaves texts, numbers and booleans, and those parts that `keep` names. */
-static void drop_parts(json_t *object, const char *const *keep)
+/* All that this platform reads, of any kind of object and at any depth. */
+static const char *const kept_keys[] = {
+    "metadata", "spec", "status", "name", "uid", "creationTimestamp", "deletionTimestamp", "labels",
+    "annotations", "ownerReferences", "controller", "nodeName", "suspend", "parallelism", "runPolicy",
+    "phase", "reason", "message", "conditions", "type", "lastTransitionTime", "containerStatuses",
+    "initContainerStatuses", "state", "lastState", "restartCount", "waiting", "running", "terminated",
+    "exitCode", "signal", "startedAt", "finishedAt", "startTime", "completionTime", "ready", "succeeded",
+    "failed", "restarts", "retryCount", "jobsStatus", "replicatedJobsStatus",
+};
+static const char *const kept_labels[] = {
+    "slipway.", "batch.kubernetes.io/job-completion-index", "jobset.sigs.k8s.io/restart-attempt",
+    "training.kubeflow.org/", "volcano.sh/task-index", "kueue.x-k8s.io/queue-name",
+};
+/* Conditions of a pod that say nothing which its phase does not say. */
+static const char *const dull_conditions[] = { "Initialized", "ContainersReady", "PodReadyToStartContainers" };
+
+static bool is_kept(const char *key, bool labels)
 {
-    const char *key;
-    json_t *value;
-    void *next;
-
-    json_object_foreach_safe(object, next, key, value) {
-        bool kept = !json_is_object(value) && !json_is_array(value);
-
-        for (size_t i = 0; !kept && keep[i]; i++)
-            kept = strcmp(key, keep[i]) == 0;
-        if (!kept)
-            json_object_del(object, key);
-    }
+    for (size_t i = 0; labels && i < SW_COUNT(kept_labels); i++)
+        if (sw_text_starts(key, kept_labels[i]))
+            return true;
+    for (size_t i = 0; !labels && i < SW_COUNT(kept_keys); i++)
+        if (strcmp(key, kept_keys[i]) == 0)
+            return true;
+    return false;
 }
 
-static void drop_long_notes(json_t *notes)
+static bool is_dull(const json_t *one)
 {
-    const char *key;
-    json_t *value;
-    void *next;
+    const char *type = sw_json_str(one, "type");
 
-    json_object_foreach_safe(notes, next, key, value)
-        if (!json_is_string(value) || json_string_length(value) > LONG_NOTE)
-            json_object_del(notes, key);
+    for (size_t i = 0; type && i < SW_COUNT(dull_conditions); i++)
+        if (strcmp(type, dull_conditions[i]) == 0)
+            return true;
+    return false;
 }
 
-void k8s_trim(json_t *object)
+/* A copy without the rest: taking it out would leave tables of the old size behind. */
+static json_t *kept_of(json_t *value, bool labels)
 {
-    static const char *const of_metadata[] = { "labels", "annotations", "ownerReferences", NULL };
-    static const char *const of_spec[] = { "runPolicy", NULL };
-    static const char *const of_policy[] = { NULL };
-    static const char *const of_status[] = {
-        "conditions", "containerStatuses", "initContainerStatuses", "replicaStatuses", "jobsStatus",
-        "replicatedJobsStatus", "state", NULL,
-    };
-    static const char *const of_container[] = { "state", "lastState", NULL };
-    static const char *const lists[] = { "containerStatuses", "initContainerStatuses" };
-    json_t *spec = json_object_get(object, "spec"), *status = json_object_get(object, "status"), *one;
+    json_t *out = json_is_object(value) ? json_object() : json_is_array(value) ? json_array() : NULL, *one;
+    const char *key;
     size_t i;
 
-    drop_parts(json_object_get(object, "metadata"), of_metadata);
-    drop_long_notes(json_object_get(json_object_get(object, "metadata"), "annotations"));
-    drop_parts(spec, of_spec);
-    drop_parts(json_object_get(spec, "runPolicy"), of_policy);
-    drop_parts(status, of_status);
-    for (size_t at = 0; at < SW_COUNT(lists); at++)
-        json_array_foreach(json_object_get(status, lists[at]), i, one)
-            drop_parts(one, of_container);
+    if (json_is_object(value)) {
+        json_object_foreach(value, key, one)
+            if (is_kept(key, labels))
+                json_object_set_new(out, key, kept_of(one, strcmp(key, "labels") == 0 ||
+                                                               strcmp(key, "annotations") == 0));
+    } else if (json_is_array(value)) {
+        json_array_foreach(value, i, one)
+            if (!is_dull(one))
+                json_array_append_new(out, kept_of(one, false));
+    }
+    return out ? out : json_incref(value);
+}
+
+json_t *k8s_trim(json_t *object)
+{
+    return kept_of(object, false);
 }
 
 /* ---- the list ------------------------------------------------------------------------------------ */

@@ -19,9 +19,9 @@ struct taking {
 static int take(void *context, json_t *object)
 {
     const struct taking *taking = context;
+    sw_auto(json) json_t *kept = k8s_trim(object);
 
-    k8s_trim(object);
-    k8s_list_add(taking->list, taking->plural, object);
+    k8s_list_add(taking->list, taking->plural, kept);
     return 0;
 }
 

@@ -58,13 +58,13 @@ static json_t *events_of(struct sw_connection *conn, const struct k8s_seen *know
 /* Objects of a queue, by the UID of what they belong to. */
 static int take_queued(void *context, json_t *object)
 {
+    sw_auto(json) json_t *kept = k8s_trim(object);
     json_t *one;
     size_t i;
 
-    k8s_trim(object);
-    json_array_foreach(json_object_get(json_object_get(object, "metadata"), "ownerReferences"), i, one)
+    json_array_foreach(json_object_get(json_object_get(kept, "metadata"), "ownerReferences"), i, one)
         if (sw_json_str(one, "uid"))
-            json_object_set(context, sw_json_str(one, "uid"), object);
+            json_object_set(context, sw_json_str(one, "uid"), kept);
     return 0;
 }
 

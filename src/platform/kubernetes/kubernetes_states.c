@@ -196,6 +196,7 @@ const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart)
     if (restart >= 0 && known->object) {
         known->engine->read(known->object, &workload);
         newest = restarts_of(known, &workload, 1);
+        newest = newest > restart ? newest : restart;        /* earlier pods may be gone */
     }
     json_array_foreach((json_t *)known->pods, i, pod) {
         if (known->engine->rank(pod) != rank)

@@ -109,9 +109,8 @@ static int take_listed(void *context, json_t *object)
     struct stream *stream = context;
     const char *name = sw_json_str(json_object_get(object, "metadata"), "name");
 
-    k8s_trim(object);
     if (name)
-        json_object_set(stream->listed, name, object);
+        json_object_set_new(stream->listed, name, k8s_trim(object));
     return sw_watch_is_closed(stream->listener->watch);
 }
 
@@ -151,6 +150,7 @@ static int take_event(void *context, json_t *event)
     struct stream *stream = context;
     const char *type = sw_json_str(event, "type");
     json_t *object = json_object_get(event, "object");
+    sw_auto(json) json_t *kept = NULL;
 
     if (sw_text_same(type, "ERROR")) {                       /* 410 nearly always; a list is right for any */
         stream->version[0] = '\0';
@@ -159,8 +159,8 @@ static int take_event(void *context, json_t *event)
     keep_version(stream, object);
     if (sw_text_same(type, "BOOKMARK") || !type)
         return 0;
-    k8s_trim(object);
-    return !tell(stream, "object", object, type);
+    kept = k8s_trim(object);
+    return !tell(stream, "object", kept, type);
 }
 
 static void stream_over(void *context, const struct sw_rest_answer *answer)

@@ -515,6 +515,10 @@ SW_API char *sw_schema(struct sw_error *err);
  * platform that is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
+/* Can this machine run GPU containers of `backend`, "docker" or "kubernetes"? Driver, container toolkit and
+ * container runtime, as an array like that of sw_doctor(). Changes nothing. */
+SW_API char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct sw_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,28 +2,57 @@
 /*
  * doctor.c - `slipway doctor`: is everything in order here, and if not, what fixes it.
  */
+#include <string.h>
+
 #include "cli/cli_checks.h"
+
+struct doctor_options {
+    const char *backend;
+};
+
+static const struct cli_flag doctor_flags[] = {
+    { "backend", 0, "docker|kubernetes", "of gpu-host: what runs the containers (docker)", cli_apply_text,
+      offsetof(struct doctor_options, backend) },
+    { 0 }
+};
+
+static char *look(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+{
+    const struct doctor_options *options = args->options;
+
+    if (args->word_count == 0 && options->backend)
+        return sw_null(sw_fail(err, SW_E_USAGE, "--backend belongs to `slipway doctor gpu-host`"));
+    if (args->word_count == 0)
+        return sw_doctor(cli->session, err);
+    if (strcmp(args->words[0], "gpu-host") != 0)
+        return sw_null(sw_fail(err, SW_E_USAGE, "doctor knows 'gpu-host', not '%s'", args->words[0]));
+    return sw_doctor_gpu_host(cli->session, options->backend ? options->backend : "docker", err);
+}
 
 static int doctor_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *checks = NULL;
 
-    (void)args;
     if (!cli_session(cli, err))
         return -1;
-    checks = cli_document(sw_doctor(cli->session, err), err);
+    checks = cli_document(look(cli, args, err), err);
     return checks ? cli_checks_show(cli, checks, checks, err) : -1;
 }
 
 const struct command command_doctor = {
     .name = "doctor",
-    .args = "",
+    .args = "[gpu-host]",
     .summary = "check that everything is in order here",
     .description = "You get a list of checks (store, platforms, helper programs, GPUs, files "
                    "with credentials) and for each that fails the command that fixes it. A "
                    "platform that no job was sent to and that does not answer is not set up: '-', "
-                   "which is no failure. Ends with 1 when something is wrong.",
-    .example = "slipway doctor",
+                   "which is no failure. With gpu-host you get the checks of a machine that runs GPU "
+                   "containers: driver, container toolkit, container runtime. Ends with 1 when something "
+                   "is wrong.",
+    .example = "slipway doctor\nslipway doctor gpu-host --backend kubernetes",
+    .flags = doctor_flags,
     .shared = { cli_output_document },
+    .options_size = sizeof(struct doctor_options),
+    .max_args = 1,
     .run = doctor_run,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_kubernetes_states.c - any JSON {"object", "pods", "events", "workload"} as what a cluster says about a job, with
- * each engine: one of our states, every text ended, and trimming changes nothing.
+ * fuzz_kubernetes_states.c - any JSON {"object", "pods", "events", "workload"} as what a cluster says about
+ * a job, with each engine: one of our states, every text ended, and trimming changes nothing.
  */
 #include <string.h>
 

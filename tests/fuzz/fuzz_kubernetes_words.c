@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_kubernetes_words.c - any bytes as the scheduler's words or as a time: the answer is a text that ends in its
- * room.
+ * fuzz_kubernetes_words.c - any bytes as the scheduler's words or as a time: the answer is a text that ends
+ * in its room.
  */
 #include <string.h>
 

@@ -20,7 +20,7 @@ def restart_apiserver():
 def compact():
     """The API server remembers the last changes, too; it forgets them with its process."""
     stop("kube-apiserver")
-    subprocess.run([state()["kubemini"], "compact", servers.ETCD], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([state()["kubemini"], "compact", servers.ETCD], check=True, capture_output=True)
     servers.start_apiserver()
 
 

@@ -8,11 +8,12 @@ import os
 import subprocess
 
 import bed_images
-from bed_api import BED, MERGE, Api
+from bed_api import BED, HOST, MERGE, PORT, Api
 from bed_keys import PKI
 from bed_servers import is_ready, layer_over, run, start, start_tool, state, wait_for, write
 
 NAME, ADDRESS, SUBNET = "real", "10.89.0.1", "10.89.0.0/24"
+SERVICE = "10.96.0.1"               # of Kubernetes itself, in the namespace default
 NODE = f"{BED}/node"
 SOCKET = f"{NODE}/run/containerd.sock"
 PLUGINS = next((path for path in ("/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni") if os.path.exists(f"{path}/bridge")), "")
@@ -80,7 +81,7 @@ resolvConf: {node}/resolv.conf
 
 def cover_the_machine():
     run("mount", "-t", "tmpfs", "bed", "/var/log")
-    layer_over("/var/lib")           # kubelet and bridge keep files there, whatever they are told
+    layer_over("/var/lib")           # kubelet and bridge keep files there, whatever their settings say
     for name in TUNABLES:
         with open(f"/proc/sys/{name}", encoding="ascii") as file:
             write(f"{NODE}/sys/{name}", file.read())
@@ -114,6 +115,7 @@ def start_network():
     run("ip", "link", "add", "pods", "type", "bridge")
     run("ip", "address", "add", f"{ADDRESS}/24", "dev", "pods")
     run("ip", "link", "set", "pods", "up")
+    run("ip", "address", "add", f"{SERVICE}/32", "dev", "lo")
 
 
 def containerd_answers():
@@ -159,4 +161,6 @@ def start_kubelet():
 
 
 def start_names():
+    """What pods look up, and the address that Kubernetes tells them of its API server."""
+    start("forward", [state()["kubemini"], "forward", f"{SERVICE}:443", f"{HOST}:{PORT}"])
     start("dns", [state()["kubemini"], "dns", f"{PKI}/dns.conf", f"{ADDRESS}:53"])

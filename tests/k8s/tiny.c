@@ -2,7 +2,7 @@
 /*
  * tiny.c - the one program of images that hold no shell.
  *
- *     tiny                 wait until it is told to end; collect orphans (a pod's sandbox)
+ *     tiny                 wait for SIGTERM; collect orphans (a pod's sandbox)
  *     tiny say WORD...     print the words
  *     tiny exit CODE       end with that status
  */

@@ -70,8 +70,7 @@ static json_t *render_job(const struct sw_plan *plan, const struct k8s_site *sit
     if (gang)
         json_object_set_new(json_object_get(pod, "spec"), "subdomain", json_string(name));
     json_object_set_new(spec, "suspend", json_true());
-    if (ttl(plan))
-        json_object_set_new(spec, "ttlSecondsAfterFinished", ttl(plan));
+    json_object_set_new(spec, "ttlSecondsAfterFinished", ttl(plan));       /* NULL is not set */
     return spec;
 }
 

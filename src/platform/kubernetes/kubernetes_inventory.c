@@ -111,8 +111,11 @@ static int add_nodes(struct sw_connection *conn, json_t *out, struct sw_error *e
 
     if (k8s_capacity_lists(conn, NULL, &nodes, &used, err) < 0)
         return -1;
-    if (!nodes)
+    if (!nodes) {
+        json_object_set_new(out, "note", sw_json_text("this user may not list nodes; `slipway preflight "
+                                                      "-p kubernetes` prints the role for it"));
         return 0;
+    }
     rows = json_array();
     json_array_foreach(nodes, i, node) {
         json_t *row = node_row(node, used);

@@ -2,8 +2,8 @@
 /*
  * kubernetes_known.c - what is kept of our objects and pods, and which of them belong to a job.
  *
- * Objects are trimmed as soon as they arrive: of a pod's 10 kB some 1 kB are read here, and a thousand of them shall
- * take little memory. Pure.
+ * Objects are trimmed as soon as they arrive: of a pod's 10 kB some 1 kB are read here, and a thousand of
+ * them shall take little memory. Pure.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -99,9 +99,9 @@ static char *key_of(const char *plural, const json_t *object)
 
     if (!name || !id)
         return NULL;
-    return strcmp(plural, K8S_PODS) == 0 ? sw_format("%s/%d", id, k8s_label_number(object, K8S_LABEL_ATTEMPT, 1))
-           : is_child(object)            ? NULL
-                                         : sw_format("%s/%s", plural, name);
+    if (strcmp(plural, K8S_PODS) == 0)
+        return sw_format("%s/%d", id, k8s_label_number(object, K8S_LABEL_ATTEMPT, 1));
+    return is_child(object) ? NULL : sw_format("%s/%s", plural, name);
 }
 
 void k8s_list_add(json_t *list, const char *plural, json_t *object)
@@ -132,6 +132,16 @@ bool k8s_may_be(const struct sw_jobref *job, const struct k8s_engine *engine)
     return !name || sw_text_same(name, engine->name);
 }
 
+/* Is the attempt `wanted` part of an object that was submitted as `first`? It is when the cluster began it again so
+ * often. */
+static bool reaches(const struct k8s_seen *known, int first, int wanted)
+{
+    struct k8s_workload workload = { 0 };
+
+    known->engine->read(known->object, &workload);
+    return first + workload.restarts >= wanted;
+}
+
 void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known)
 {
     const json_t *objects = json_object_get(list, "objects");
@@ -147,9 +157,9 @@ void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *
             known->object = k8s_may_be(job, engine) ? json_object_get(objects, key) : NULL;
             known->engine = engine;
             known->pods = json_object_get(json_object_get(list, "pods"), pods);
-            if (known->object)
+            if (known->object && reaches(known, attempt, job->attempt))
                 return;
         }
     }
-    known->engine = NULL;
+    *known = (struct k8s_seen){ 0 };
 }

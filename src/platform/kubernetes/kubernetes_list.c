@@ -2,8 +2,8 @@
 /*
  * kubernetes_list.c - our objects and pods, listed for many jobs at once.
  *
- * One list for each kind, whatever the number of jobs, in pages. Where the watch has a kind, its cache answers
- * instead and nothing is asked.
+ * One list for each kind, whatever the number of jobs, in pages. Where the watch has a kind, its cache
+ * answers instead and nothing is asked.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -25,16 +25,16 @@ static int take(void *context, json_t *object)
     return 0;
 }
 
-const struct sw_rest_pages k8s_pages = { .items = "items", .next = "metadata.continue", .parameter = "continue" };
+const struct sw_rest_pages k8s_pages = { "items", "metadata.continue", "continue", NULL };
 
 int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err)
 {
     const struct sw_rest_pair query[] = { { "labelSelector", selector }, { "limit", K8S_PAGE }, { 0 } };
     sw_autofree char *path = k8s_path(conn, api, plural, NULL);
+    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
 
-    return sw_rest_list(conn->rest, &(struct sw_rest_call){ .path = path, .query = query, .repeatable = true },
-                        &k8s_pages, each, context, err);
+    return sw_rest_list(conn->rest, &call, &k8s_pages, each, context, err);
 }
 
 /* One job: its id. Many of one store: the store's. Else all that carry an id. Owned. */
@@ -66,20 +66,21 @@ static int list_engine(struct sw_connection *conn, const struct k8s_engine *engi
                        bool cached, json_t *list, struct sw_error *err)
 {
     sw_autofree char *api = k8s_engine_api(engine);
+    struct taking taking = { list, engine->plural };
     struct sw_error why = { 0 };
 
     if (cached && k8s_watch_copy(conn, engine->plural, list))
         return 0;
     if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
         return why.code == SW_OK ? 0 : sw_pass(err, &why);
-    if (k8s_list_pages(conn, api, engine->plural, selector, take, &(struct taking){ list, engine->plural }, &why) < 0 &&
+    if (k8s_list_pages(conn, api, engine->plural, selector, take, &taking, &why) < 0 &&
         why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
     return 0;
 }
 
-static json_t *list_of(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, bool cached,
-                       struct sw_error *err)
+static json_t *list_of(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                       bool cached, struct sw_error *err)
 {
     sw_autofree char *selector = selector_for(jobs, count);
     sw_auto(json) json_t *list = k8s_list_new();
@@ -93,16 +94,48 @@ static json_t *list_of(struct sw_connection *conn, const struct sw_observation *
     return sw_take(list);
 }
 
-json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, struct sw_error *err)
+json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                 struct sw_error *err)
 {
     return count ? list_of(conn, jobs, count, true, err) : k8s_list_new();
 }
 
-/* The cache of the watch is not asked. */
+/* One object by its name; that there is none is no failure. */
+static int get_named(struct sw_connection *conn, const struct k8s_engine *engine, const char *name, json_t *list,
+                     struct sw_error *err)
+{
+    sw_autofree char *api = k8s_engine_api(engine), *path = k8s_path(conn, api, engine->plural, name);
+    sw_auto(json) json_t *object = NULL;
+    struct sw_error why = { 0 };
+
+    if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
+        return why.code == SW_OK ? 0 : sw_pass(err, &why);
+    if (k8s_call(conn, NULL, path, NULL, &object, &why) < 0)
+        return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+    k8s_trim(object);
+    k8s_list_add(list, engine->plural, object);
+    return 0;
+}
+
+/* Lists and the cache of the watch may be wrong for a moment; the object itself is asked for by its name, in each
+ * attempt that it may have begun with. */
 int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **list, struct sw_error *err)
 {
     const struct sw_observation one = { .job = *job };
+    sw_auto(json) json_t *found = list_of(conn, &one, 1, false, err);
+    struct k8s_seen known = { 0 };
+    char name[K8S_NAME_SIZE];
 
-    *list = list_of(conn, &one, 1, false, err);
-    return *list ? 0 : -1;
+    if (!found)
+        return -1;
+    k8s_find(found, job, &known);
+    for (int attempt = job->attempt > 1 ? job->attempt : 1; attempt >= 1 && !known.object; attempt--) {
+        k8s_name(name, job->id, attempt);
+        for (const struct k8s_engine *engine = k8s_engines; engine->name; engine++)
+            if (k8s_may_be(job, engine) && get_named(conn, engine, name, found, err) < 0)
+                return -1;
+        k8s_find(found, job, &known);
+    }
+    *list = sw_take(found);
+    return 0;
 }

@@ -4,8 +4,8 @@
  *
  * Only reads, but for reconcile(): that removes what a submit left behind which did not come to its end.
  *
- * Events and the objects of queues are asked for only where they explain something: for few jobs that wait and whose
- * pods do not say why.
+ * Events and the objects of queues are asked for only where they explain something: for few jobs that wait
+ * and whose pods do not say why.
  */
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +97,8 @@ static void extras_auto(struct extras *extras)
         json_decref(extras->queued[i]);
 }
 
-static const json_t *queued_of(struct sw_connection *conn, const struct k8s_seen *known, struct extras *extras)
+static const json_t *queued_of(struct sw_connection *conn, const struct k8s_seen *known,
+                               struct extras *extras)
 {
     const struct queue *queue = queue_of(known);
     const char *uid = text_of(known->object, "uid"), *version;
@@ -119,15 +120,16 @@ static const json_t *queued_of(struct sw_connection *conn, const struct k8s_seen
 
 /* ---- observe ------------------------------------------------------------------------------------- */
 
-/* It was sent, and there is no such object: deleted by hand, or by `ttl:` after its end. Nothing tells how far it
- * came, so it is not tried again. */
+/* It was sent, and there is no such object: deleted by hand, or by `ttl:` after its end. Nothing tells how
+ * far it came, so it is not tried again. */
 static void judge_gone(struct sw_observation *seen)
 {
     seen->presence = SW_PRESENT;
     seen->by_absence = true;
     seen->state = SW_ERROR;
     snprintf(seen->reason, sizeof seen->reason, "%s", SW_REASON_REMOVED);
-    snprintf(seen->message, sizeof seen->message, "it was deleted on the cluster; how far it came is not known");
+    snprintf(seen->message, sizeof seen->message, "%s",
+             "it was deleted on the cluster; how far it came is not known");
 }
 
 static void judge(struct sw_connection *conn, struct k8s_seen *known, struct extras *extras,
@@ -163,7 +165,8 @@ static int observe_one(struct sw_connection *conn, const json_t *list, struct ex
     return 0;
 }
 
-int kubernetes_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err)
+int kubernetes_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
+                       struct sw_error *err)
 {
     __attribute__((cleanup(extras_auto))) struct extras extras = { .events_left = EVENTS_MOST };
     sw_auto(json) json_t *list = k8s_list(conn, jobs, count, err);
@@ -243,7 +246,8 @@ static json_t *replica(const struct k8s_seen *known, const struct sw_jobref *job
         SW_INT("rank", rank), SW_STR("node", sw_json_str(json_object_get(pod, "spec"), "nodeName")),
         SW_STR("status", sw_state_name(pod ? one.state : SW_PENDING)),
         SW_SUB("exit_code", code == SW_NO_EXIT_CODE ? json_null() : json_integer(code)),
-        SW_STR("phase", sw_json_str(json_object_get(pod, "status"), "phase")), SW_BOOL("ready", is_ready(pod)),
+        SW_STR("phase", sw_json_str(json_object_get(pod, "status"), "phase")),
+        SW_BOOL("ready", is_ready(pod)),
         SW_STR("pod", text_of(pod, "name")),
         SW_SUB("readiness_issue", waits ? sw_json_object(SW_STR("reason", reason), SW_STR("message", message))
                                         : json_null()));

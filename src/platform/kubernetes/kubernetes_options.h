@@ -8,12 +8,13 @@
 #include "core/option.h"
 
 struct k8s_connect_options {         /* texts are borrowed; "" is NULL */
-    const char *kubeconfig;          /* one path, or several with ':' between; NULL: KUBECONFIG, ~/.kube/config */
+    const char *kubeconfig;          /* one path, or several with ':'; NULL: KUBECONFIG, ~/.kube/config */
     const char *context, *namespace;
     const char *helper_image;        /* for short pods that show files */
 };
 
-enum k8s_engine_choice { K8S_AUTO, K8S_JOB, K8S_JOBSET, K8S_PYTORCHJOB, K8S_TRAINJOB, K8S_MPIJOB, K8S_VOLCANO };
+enum k8s_engine_choice { K8S_AUTO, K8S_JOB, K8S_JOBSET, K8S_PYTORCHJOB, K8S_TRAINJOB, K8S_MPIJOB,
+                         K8S_VOLCANO };
 enum k8s_runner_way { K8S_RUNNER_CONFIG_MAP, K8S_RUNNER_SECRET, K8S_RUNNER_IMAGE };
 enum k8s_security { K8S_SECURITY_AUTO, K8S_SECURITY_RESTRICTED, K8S_SECURITY_IMAGE };
 enum k8s_arch { K8S_ARCH_AUTO, K8S_ARCH_AMD64, K8S_ARCH_ARM64 };
@@ -23,13 +24,13 @@ struct k8s_job_options {             /* likewise */
     enum k8s_engine_choice engine;
     enum k8s_arch arch;
     enum k8s_runner_way runner;
-    const char *runner_image;        /* with runner: image; its /slipway-runner is copied by an init container */
+    const char *runner_image;        /* with runner: image; an init container copies its /slipway-runner */
     const char *gpu_resource;        /* "nvidia.com/gpu"; "nvidia.com/mig-1g.10gb", "amd.com/gpu" */
-    bool autoscaler;                 /* nodes may be added: the capacity guard lets through what does not fit now */
+    bool autoscaler;                 /* nodes may be added: what does not fit on today's is sent, too */
     const char *queue;               /* Kueue's LocalQueue, or Volcano's queue */
     const char *queue_priority;      /* Kueue's WorkloadPriorityClass */
     const char *priority_class, *scheduler, *service_account, *runtime_class;
-    const char *image_pull_secret;   /* NULL: made from NGC_KEY or docker's configuration where there is a login */
+    const char *image_pull_secret;   /* NULL: made from NGC_KEY or docker's logins where there is one */
     enum k8s_pull_policy pull;
     int64_t ttl_ms;                  /* the Job goes so long after its end; 0: never */
     int64_t ephemeral_bytes;         /* ephemeral storage requested; 0: none */

@@ -178,14 +178,16 @@ static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, co
 static json_t *environment(const struct sw_plan *plan, const struct k8s_site *site,
                            const struct k8s_engine *engine)
 {
+    struct k8s_job_options options = k8s_job_options(plan->options);
     sw_auto(json) json_t *env = sw_job_env_own(plan->env);
     json_t *list = json_array(), *value;
     const char *name;
 
     sw_job_env_defaults(true, NULL, env);
-    if (plan->gpus == 0 && !json_object_get(env, "NVIDIA_VISIBLE_DEVICES"))
+    /* Devices that come as other resources or claims must stay visible. */
+    if (plan->gpus == 0 && !options.limits && !options.resource_claims)
         json_object_set_new(env, "NVIDIA_VISIBLE_DEVICES", json_string("void"));
-    if (k8s_job_options(plan->options).user && !json_object_get(env, "HOME"))
+    if (options.user && !json_object_get(env, "HOME"))
         json_object_set_new(env, "HOME", json_string("/tmp"));
     add_ours(plan, site, engine, env);
     json_object_foreach(env, name, value)

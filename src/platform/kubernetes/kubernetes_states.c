@@ -2,10 +2,11 @@
 /*
  * kubernetes_states.c - pods and their owner, as one observation.
  *
- * Whether an attempt is over, the object says alone (a Job, a JobSet): pods come and go under it, and one that
- * failed may be replaced. How it ended, the pod of the rank that failed first says: its container's exit code, and
- * the report that the runner left as termination message. What the cluster did to the pod (evicted, preempted, its
- * node is gone) explains any exit code. Where no pod is left, the object's own condition must do.
+ * Whether an attempt is over, the object says alone (a Job, a JobSet): pods come and go under it, and one
+ * that failed may be replaced. How it ended, the pod of the rank that failed first says: its container's
+ * exit code, and the report that the runner left as termination message. What the cluster did to the pod
+ * (evicted, preempted, its node is gone) explains any exit code. Where no pod is left, the object's own
+ * condition must do.
  *
  * Pure.
  */
@@ -107,8 +108,9 @@ static json_t *report_of(const struct sw_observation *seen, const json_t *termin
 static enum sw_state state_of(const json_t *pod)
 {
     static const struct sw_state_word words[] = {
-        { "Pending", SW_PENDING, NULL },    { "Running", SW_RUNNING, NULL }, { "Succeeded", SW_COMPLETE, NULL },
-        { "Failed", SW_ERROR, NULL },       { "Unknown", SW_RUNNING, NULL },       /* its node is silent */
+        { "Pending", SW_PENDING, NULL },    { "Running", SW_RUNNING, NULL },
+        { "Failed", SW_ERROR, NULL },       { "Succeeded", SW_COMPLETE, NULL },
+        { "Unknown", SW_RUNNING, NULL },                     /* its node is silent */
     };
     const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
     char reason[48], message[256];
@@ -118,7 +120,8 @@ static enum sw_state state_of(const json_t *pod)
     return phase ? sw_state_lookup(words, SW_COUNT(words), phase, NULL) : SW_PENDING;
 }
 
-static struct sw_rank rank_of(const struct sw_observation *seen, const struct k8s_engine *engine, const json_t *pod)
+static struct sw_rank rank_of(const struct sw_observation *seen, const struct k8s_engine *engine,
+                              const json_t *pod)
 {
     const json_t *terminated = terminated_of(pod, engine);
     const json_t *running = part(container_of(pod, engine), "state", "running");
@@ -197,7 +200,8 @@ const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart)
     json_array_foreach((json_t *)known->pods, i, pod) {
         if (known->engine->rank(pod) != rank)
             continue;
-        if (restart >= 0 && k8s_label_number(pod, JOBSET_RESTART, newest - pods_after(known, rank, pod)) != restart)
+        if (restart >= 0 &&
+            k8s_label_number(pod, JOBSET_RESTART, newest - pods_after(known, rank, pod)) != restart)
             continue;
         if (!found || is_newer(pod, found))
             found = pod;
@@ -234,8 +238,8 @@ static bool is_true(const json_t *condition)
     return sw_text_same(sw_json_str(condition, "status"), "True");
 }
 
-/* The status itself, the condition or the container, whichever has such a word; `row`: its number above. NULL: the
- * cluster did nothing to it. */
+/* The status itself, the condition or the container, whichever has such a word; `row`: its number above.
+ * NULL: the cluster did nothing to it. */
 static const json_t *disruption_of(const json_t *pod, const struct k8s_engine *engine, size_t *row)
 {
     const json_t *target = k8s_condition(pod, "DisruptionTarget");
@@ -277,10 +281,12 @@ static void say_disruption(const json_t *pod, const struct k8s_engine *engine, i
 
 /* ---- how it ended -------------------------------------------------------------------------------- */
 
-static json_t *facts_of(const json_t *pod, const struct k8s_engine *engine, const struct k8s_workload *workload)
+static json_t *facts_of(const json_t *pod, const struct k8s_engine *engine,
+                        const struct k8s_workload *workload)
 {
     const json_t *status = json_object_get(pod, "status"), *target = k8s_condition(pod, "DisruptionTarget");
     const json_t *terminated = terminated_of(pod, engine);
+    bool oom = sw_text_same(sw_json_str(terminated, "reason"), "OOMKilled");
 
     return sw_json_object(
         SW_STR_OPT("pod", pod ? name_of(pod) : NULL),
@@ -291,7 +297,7 @@ static json_t *facts_of(const json_t *pod, const struct k8s_engine *engine, cons
         SW_SUB_COPY("exit_code", json_object_get(terminated, "exitCode")),
         SW_STR_OPT("disruption", is_true(target) ? sw_json_str(target, "reason") : NULL),
         SW_STR_OPT("disruption_message", is_true(target) ? sw_json_str(target, "message") : NULL),
-        SW_SUB("oom_kills", sw_text_same(sw_json_str(terminated, "reason"), "OOMKilled") ? json_integer(1) : NULL),
+        SW_SUB("oom_kills", oom ? json_integer(1) : NULL),
         SW_STR_OPT("workload_reason", *workload->reason ? workload->reason : NULL),
         SW_STR_OPT("workload_message", *workload->message ? workload->message : NULL));
 }
@@ -402,8 +408,8 @@ static void judge_suspended(const struct k8s_seen *known, const struct k8s_workl
 }
 
 /* The first rank that waits says for what. False: none waits. */
-static bool judge_waiting(const struct k8s_seen *known, const struct sw_ranks *ranks, const json_t *const *pods,
-                          struct sw_observation *seen)
+static bool judge_waiting(const struct k8s_seen *known, const struct sw_ranks *ranks,
+                          const json_t *const *pods, struct sw_observation *seen)
 {
     char reason[48], message[256];
 
@@ -496,7 +502,7 @@ static void note_restarts(const struct k8s_seen *known, int base, int restarts, 
 
 /* ---- one job ------------------------------------------------------------------------------------- */
 
-/* Somebody made another object of this name, or the attempt that is asked for was never sent. */
+/* Another object of this name, or the attempt that is asked for was never sent. */
 static bool is_another(const struct k8s_seen *known, const struct sw_observation *seen, const char *uid,
                        const struct k8s_workload *workload)
 {
@@ -534,10 +540,11 @@ static void find_pods(const struct k8s_seen *known, const json_t **out, int coun
 static void judge_ranks(const struct k8s_seen *known, const struct k8s_workload *workload,
                         struct sw_observation *seen)
 {
-    int count = k8s_nodes(known, &seen->job);
+    int count = k8s_nodes(known, &seen->job), base = k8s_label_number(known->object, K8S_LABEL_ATTEMPT, 1);
     sw_autofree struct sw_rank *all = sw_alloc((size_t)count * sizeof *all);
     sw_autofree const json_t **pods = sw_alloc((size_t)count * sizeof *pods);
     struct sw_ranks ranks;
+    const json_t *pod;
     const char *node;
 
     find_pods(known, pods, count);
@@ -549,10 +556,10 @@ static void judge_ranks(const struct k8s_seen *known, const struct k8s_workload 
         judge_end(known, workload, &ranks, pods, seen);
     else
         judge_going(known, workload, &ranks, pods, seen);
-    node = sw_json_str(json_object_get(pods[seen->failed_replica > 0 ? seen->failed_replica : 0], "spec"), "nodeName");
+    pod = pods[seen->failed_replica > 0 ? seen->failed_replica : 0];
+    node = sw_json_str(json_object_get(pod, "spec"), "nodeName");
     snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
-    note_restarts(known, k8s_label_number(known->object, K8S_LABEL_ATTEMPT, 1), restarts_of(known, workload, count),
-                  seen);
+    note_restarts(known, base, restarts_of(known, workload, count), seen);
 }
 
 void k8s_judge(const struct k8s_seen *known, struct sw_observation *seen)

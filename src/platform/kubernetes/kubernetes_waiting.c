@@ -2,9 +2,10 @@
 /*
  * kubernetes_waiting.c - why a job waits, in words with numbers.
  *
- * Four parties can hold a pod up: the API server (quota, admission: no pod is made), a queue (Kueue, Volcano), the
- * scheduler (no node fits), the kubelet (image, volume, container). Each has words of its own, and each spelling is
- * one row here. Words that no row knows are shown as they are: a reader understands more of them than nothing.
+ * Four parties can hold a pod up: the API server (quota, admission: no pod is made), a queue (Kueue,
+ * Volcano), the scheduler (no node fits), the kubelet (image, volume, container). Each has words of its
+ * own, and each spelling is one row here. Words that no row knows are shown as they are: a reader
+ * understands more of them than nothing.
  *
  * Pure.
  */
@@ -178,7 +179,8 @@ static enum kind kind_of(const struct phrase *all, size_t count)
 static void put_phrase(struct sw_buf *out, const struct phrase *one)
 {
     static const struct { const char *many, *single; } verbs[] = {
-        { "are ", "is " }, { "have ", "has " }, { "do ", "does " }, { "take ", "takes " }, { "hold ", "holds " },
+        { "are ", "is " }, { "have ", "has " }, { "do ", "does " }, { "take ", "takes " },
+        { "hold ", "holds " },
     };
     const char *text = one->text;
 
@@ -334,7 +336,8 @@ static const char *image_reason(const char *words)
         { "denied", SW_REASON_IMAGE_AUTH },          { "403 Forbidden", SW_REASON_IMAGE_AUTH },
         { "uthentication required", SW_REASON_IMAGE_AUTH }, { "no basic auth", SW_REASON_IMAGE_AUTH },
         { "not found", SW_REASON_IMAGE_MISSING },    { "manifest unknown", SW_REASON_IMAGE_MISSING },
-        { "does not exist", SW_REASON_IMAGE_MISSING }, { "invalid reference format", SW_REASON_IMAGE_MISSING },
+        { "does not exist", SW_REASON_IMAGE_MISSING },
+        { "invalid reference format", SW_REASON_IMAGE_MISSING },
         { "no match for platform", SW_REASON_IMAGE_MISSING },
     };
 
@@ -360,8 +363,8 @@ static void explain_image(const json_t *events, const char *name, const char *ou
 }
 
 /* A container that is not there yet: its volume, its network or its image. */
-static void explain_creating(const json_t *events, const char *name, const char *node, char reason[REASON_SIZE],
-                             char message[MESSAGE_SIZE])
+static void explain_creating(const json_t *events, const char *name, const char *node,
+                             char reason[REASON_SIZE], char message[MESSAGE_SIZE])
 {
     static const struct { const char *event, *reason, *ours; } known[] = {
         { "FailedMount",            SW_REASON_MOUNT,    "a volume cannot be mounted" },
@@ -458,7 +461,8 @@ static void explain_unscheduled(const json_t *scheduled, char reason[REASON_SIZE
         say(reason, message, SW_REASON_RESOURCES, "the scheduler says: %.200s", words);
 }
 
-bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[REASON_SIZE], char message[MESSAGE_SIZE])
+bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[REASON_SIZE],
+                   char message[MESSAGE_SIZE])
 {
     const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
     const char *node = sw_json_str(json_object_get(pod, "spec"), "nodeName");
@@ -472,7 +476,8 @@ bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[REASON_S
     else if (is_false(scheduled))
         explain_unscheduled(scheduled, reason, message);
     else if (node)
-        explain_creating(events, sw_json_str(json_object_get(pod, "metadata"), "name"), node, reason, message);
+        explain_creating(events, sw_json_str(json_object_get(pod, "metadata"), "name"), node, reason,
+                         message);
     else
         say(reason, message, SW_REASON_QUEUE, "the scheduler has not placed it yet");
     return true;
@@ -483,11 +488,13 @@ bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[REASON_S
 /* Kueue's Workload: what it said last that still holds. Volcano's PodGroup has the scheduler's words. */
 bool k8s_queue_waits(const json_t *workload, char reason[REASON_SIZE], char message[MESSAGE_SIZE])
 {
-    const json_t *evicted = k8s_condition(workload, "Evicted"), *group = k8s_condition(workload, "Unschedulable");
+    const json_t *evicted = k8s_condition(workload, "Evicted");
+    const json_t *group = k8s_condition(workload, "Unschedulable");
     const json_t *reserved = k8s_condition(workload, "QuotaReserved");
 
     if (group && !is_false(group)) {
-        say(reason, message, SW_REASON_RESOURCES, "Volcano waits for room for all of it: %.180s", words_of(group));
+        say(reason, message, SW_REASON_RESOURCES, "Volcano waits for room for all of it: %.180s",
+            words_of(group));
         return true;
     }
     if (reserved && is_false(reserved) && *words_of(reserved)) {
@@ -495,7 +502,8 @@ bool k8s_queue_waits(const json_t *workload, char reason[REASON_SIZE], char mess
         return true;
     }
     if (evicted && !is_false(evicted)) {
-        say(reason, message, SW_REASON_PREEMPTED, "Kueue put it back into the queue: %.180s", words_of(evicted));
+        say(reason, message, SW_REASON_PREEMPTED, "Kueue put it back into the queue: %.180s",
+            words_of(evicted));
         return true;
     }
     if (workload && reserved)
@@ -511,7 +519,8 @@ static bool pod_wants_events(const json_t *pod)
     const char *said = sw_json_str(waiting, "reason");
     const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
 
-    if (!sw_text_same(phase, "Pending") || (!waiting && !sw_json_str(json_object_get(pod, "spec"), "nodeName")))
+    if (!sw_text_same(phase, "Pending") ||
+        (!waiting && !sw_json_str(json_object_get(pod, "spec"), "nodeName")))
         return false;
     if (sw_text_same(said, "ImagePullBackOff") || sw_text_same(said, "ErrImagePull"))
         return strcmp(image_reason(words_of(waiting)), SW_REASON_IMAGE_ERROR) == 0;

@@ -2,13 +2,13 @@
 /*
  * kubernetes_watch.c - list and watch of all our objects in the namespace, and the cache.
  *
- * One stream for each kind (Jobs, pods, JobSets where the cluster has them), all on the kit's thread with a client of
- * its own. A stream begins with a list and goes on from the list's resourceVersion. The server ends it now and then;
- * it is opened again from the last version that was heard, and nothing is lost. A version that is too old for the
- * server (410) means a new list: of this kind when a stream says so, of all when it cannot be opened. When the
- * server does not answer, the kit empties the cache and pauses.
+ * One stream for each kind (Jobs, pods, JobSets where the cluster has them), all on the kit's thread with a
+ * client of its own. A stream begins with a list and goes on from the list's resourceVersion. The server
+ * ends it now and then; it is opened again from the last version that was heard, and nothing is lost. A
+ * version that is too old for the server (410) means a new list: of this kind when a stream says so, of all
+ * when it cannot be opened. When the server does not answer, the kit empties the cache and pauses.
  *
- *     cache: {"jobs": {NAME: object}, "pods": {NAME: object}, ...}; a kind that is not there was not listed yet
+ *     cache: {"jobs": {NAME: object}, "pods": {NAME: object}}; a kind that is not there is not listed yet
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -132,8 +132,8 @@ static int list(struct stream *stream)
     pages.page = take_page;
     stream->listed = json_object();
     result = sw_rest_list(kube_rest(stream->listener->kube),
-                          &(struct sw_rest_call){ .path = path, .query = query, .seen = &seen }, &pages, take_listed,
-                          stream, NULL);
+                          &(struct sw_rest_call){ .path = path, .query = query, .seen = &seen }, &pages,
+                          take_listed, stream, NULL);
     if (result == 0)
         tell(stream, "listed", stream->listed, NULL);
     else

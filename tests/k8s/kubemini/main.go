@@ -10,6 +10,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -46,6 +48,7 @@ var tools = map[string]func() int{
 	"kwok":                    runKwok,
 	"kwok-crds":               printKwokCRDs,
 	"dns":                     runDNS,
+	"forward":                 forward,
 }
 
 func failed(what string, err error) int {
@@ -112,6 +115,39 @@ func compact() int {
 	}
 	fmt.Println(answer.Header.Revision)
 	return 0
+}
+
+// forward FROM TO carries each connection to FROM on to TO: the address that pods know of the API server.
+func forward() int {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: kubemini forward FROM TO")
+		return 64
+	}
+	listener, err := net.Listen("tcp", os.Args[1])
+	if err != nil {
+		return failed("forward", err)
+	}
+	for {
+		from, err := listener.Accept()
+		if err != nil {
+			return failed("forward", err)
+		}
+		go carry(from)
+	}
+}
+
+func carry(from net.Conn) {
+	defer from.Close()
+	to, err := net.Dial("tcp", os.Args[2])
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		_, _ = io.Copy(to, from)
+		_ = to.(*net.TCPConn).CloseWrite()
+	}()
+	_, _ = io.Copy(from, to)
 }
 
 func main() {

@@ -95,7 +95,8 @@ static void reason_times_and_marks_are_read(void **state)
 static void a_volcano_job_began_when_it_first_ran(void **state)
 {
     sw_auto(json) json_t *object = json_loads(
-        "{\"status\": {\"state\": {\"phase\": \"Completed\", \"lastTransitionTime\": \"2026-01-02T03:04:09Z\"},"
+        "{\"status\": {\"state\": {\"phase\": \"Completed\","
+        " \"lastTransitionTime\": \"2026-01-02T03:04:09Z\"},"
         " \"conditions\": [{\"status\": \"Pending\"},"
         " {\"status\": \"Running\", \"lastTransitionTime\": \"2026-01-02T03:04:02Z\"}]}}", 0, NULL);
     struct k8s_workload seen;

@@ -31,19 +31,23 @@ static json_t *quoted(const char *text)
 
 #define NAMED "'metadata':{'name':'j','uid':'u1','labels':{'slipway.id':'j','slipway.attempt':'1'}," \
               "'annotations':{'slipway.sent':'1'"
-#define JOB(nodes, conditions) "{" NAMED ",'slipway.nodes':'" nodes "'}},'spec':{'suspend':false,'parallelism':" nodes \
+#define JOB(nodes, conditions) "{" NAMED ",'slipway.nodes':'" nodes "'}},'spec':{'suspend':false," \
+    "'parallelism':" nodes \
                                "},'status':{'conditions':[" conditions "]}}"
 #define COMPLETE "{'type':'Complete','status':'True','lastTransitionTime':'2026-01-01T00:10:00Z'}"
 #define FAILED(reason) "{'type':'Failed','status':'True','reason':'" reason "','message':'words'}"
 
 /* One pod: rank, when it was made, phase, more of its status. */
-#define POD(rank, made, phase, status) "{'metadata':{'name':'p" rank "','creationTimestamp':'2026-01-01T00:" made \
-    ":00Z','annotations':{'batch.kubernetes.io/job-completion-index':'" rank "'}},'spec':{'nodeName':'n" rank "'}," \
+#define POD(rank, made, phase, status) "{'metadata':{'name':'p" rank "'," \
+    "'creationTimestamp':'2026-01-01T00:" made \
+    ":00Z','annotations':{'batch.kubernetes.io/job-completion-index':'" rank "'}},'spec':{'nodeName':'n" \
+    rank "'}," \
     "'status':{'phase':'" phase "'" status "}}"
 #define ENDED(more) ",'containerStatuses':[{'name':'slipway','state':{'terminated':{" more "}}}]"
 #define AT(second) ",'startedAt':'2026-01-01T00:01:00Z','finishedAt':'2026-01-01T00:02:" second "Z'"
 #define EXIT(code, second) ENDED("'exitCode':" code AT(second))
-#define RUNNING ",'containerStatuses':[{'name':'slipway','state':{'running':{'startedAt':'2026-01-01T00:01:00Z'}}}]"
+#define RUNNING ",'containerStatuses':[{'name':'slipway'," \
+    "'state':{'running':{'startedAt':'2026-01-01T00:01:00Z'}}}]"
 #define TAKEN(reason) ",'conditions':[{'type':'DisruptionTarget','status':'True','reason':'" reason "'}]"
 
 static void judge(const char *object, const char *pods, const char *remote_id, struct sw_observation *seen)
@@ -57,49 +61,72 @@ static void judge(const char *object, const char *pods, const char *remote_id, s
 
 static void every_story_has_one_state(void **state)
 {
-    static const struct { const char *object, *pods; enum sw_state state; const char *reason, *message; } rows[] = {
-        { JOB("1", COMPLETE), "[" POD("0", "00", "Succeeded", EXIT("0", "00")) "]", SW_COMPLETE, "exit", "exit code 0" },
+    static const struct {
+        const char *object, *pods;
+        enum sw_state state;
+        const char *reason, *message;
+    } rows[] = {
+        { JOB("1", COMPLETE), "[" POD("0", "00", "Succeeded", EXIT("0", "00")) "]", SW_COMPLETE, "exit",
+          "exit code 0" },
         { JOB("1", COMPLETE), "[]", SW_COMPLETE, "exit", "exit code 0" },
-        { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", EXIT("3", "00")) "]", SW_ERROR, "exit",
+        { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", EXIT("3", "00")) "]",
+          SW_ERROR, "exit",
           "exited with code 3" },
-        { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':137,'reason':'OOMKilled'"))
+        { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':137,"
+          "'reason':'OOMKilled'"))
           "]", SW_ERROR, "memory", "out of memory: the kernel ended a process of the job" },
-        { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':128,'reason':'StartError',"
+        { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':128,"
+          "'reason':'StartError',"
           "'message':'exec: no such file'")) "]", SW_ERROR, "start", "exec: no such file" },
-        { JOB("1", FAILED("DeadlineExceeded")), "[" POD("0", "00", "Failed", EXIT("143", "00")) "]", SW_ERROR, "time",
+        { JOB("1", FAILED("DeadlineExceeded")), "[" POD("0", "00", "Failed", EXIT("143", "00")) "]",
+          SW_ERROR, "time",
           "it reached its time limit" },
         { JOB("1", FAILED("DeadlineExceeded")), "[]", SW_ERROR, "time", "it reached its time limit" },
         { JOB("1", FAILED("BackoffLimitExceeded")), "[]", SW_ERROR, "lost",
           "it failed and none of its pods is left (BackoffLimitExceeded: words)" },
-        { JOB("1", FAILED("BackoffLimitExceeded")), "[" POD("0", "00", "Failed", ",'reason':'Evicted','message':"
+        { JOB("1", FAILED("BackoffLimitExceeded")), "[" POD("0", "00", "Failed", ",'reason':'Evicted',"
+          "'message':"
           "'The node was low on resource: memory.'") "]", SW_ERROR, "evicted",
           "its node evicted it (n0): The node was low on resource: memory." },
         { JOB("1", FAILED("BackoffLimitExceeded")), "[" POD("0", "00", "Failed", EXIT("143", "00")
-          TAKEN("PreemptionByScheduler")) "]", SW_ERROR, "preempted", "a pod of higher priority took its place (n0)" },
-        { JOB("1", FAILED("BackoffLimitExceeded")), "[" POD("0", "00", "Failed", TAKEN("DeletionByTaintManager")) "]",
+          TAKEN("PreemptionByScheduler")) "]", SW_ERROR, "preempted", "a pod of higher priority took "
+          "its place (n0)" },
+        { JOB("1", FAILED("BackoffLimitExceeded")), "[" POD("0", "00", "Failed",
+          TAKEN("DeletionByTaintManager")) "]",
           SW_ERROR, "node-lost", "its node failed (n0)" },
-        { JOB("1", FAILED("BackoffLimitExceeded")), "[" POD("0", "00", "Failed", ",'reason':'UnexpectedAdmissionError',"
-          "'message':'Allocate failed'") "]", SW_ERROR, "node-refused", "its node refused it (n0): Allocate failed" },
+        { JOB("1", FAILED("BackoffLimitExceeded")), "[" POD("0", "00", "Failed", ","
+          "'reason':'UnexpectedAdmissionError',"
+          "'message':'Allocate failed'") "]", SW_ERROR, "node-refused", "its node refused it (n0): "
+          "Allocate failed" },
         /* several ranks: the first that failed decides, one that was stopped did not fail */
-        { JOB("2", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':143" AT("05") ",'message':"
-          "'{\\u0022job_id\\u0022:\\u0022j\\u0022,\\u0022phase\\u0022:\\u0022done\\u0022,\\u0022exit_code\\u0022:143,"
-          "\\u0022stopped\\u0022:true}'")) "," POD("1", "00", "Failed", EXIT("7", "09")) "]", SW_ERROR, "exit",
+        { JOB("2", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':143"
+          AT("05") ",'message':"
+          "'{\\u0022job_id\\u0022:\\u0022j\\u0022,\\u0022phase\\u0022:\\u0022done\\u0022,"
+          "\\u0022exit_code\\u0022:143,"
+          "\\u0022stopped\\u0022:true}'")) "," POD("1", "00", "Failed", EXIT("7", "09")) "]", SW_ERROR,
+          "exit",
           "rank 1 exited with code 7" },
-        { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Failed", EXIT("7", "09")) "]",
+        { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Failed", EXIT("7",
+          "09")) "]",
           SW_RUNNING, "ending", "rank 1 failed; the others are being ended" },
-        { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Running", RUNNING) "]", SW_RUNNING,
+        { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Running", RUNNING) "]",
+          SW_RUNNING,
           "", "" },
-        { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Pending", "") "]", SW_PENDING,
+        { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Pending", "") "]",
+          SW_PENDING,
           "starting", "rank 1: its container is being made on n1" },
         { JOB("2", ""), "[" POD("1", "00", "Running", RUNNING) "]", SW_PENDING, "starting",
           "the pod of rank 0 is not there yet" },
         { JOB("1", ""), "[]", SW_PENDING, "starting", "its pods are not made yet" },
         { JOB("1", ""), "[" POD("0", "00", "Failed", EXIT("7", "09")) "]", SW_RUNNING, "ending",
           "its pods have ended; the cluster is writing that down" },
-        { JOB("1", ""), "[" POD("0", "00", "Failed", TAKEN("EvictionByEvictionAPI")) "]", SW_PENDING, "preempted",
+        { JOB("1", ""), "[" POD("0", "00", "Failed", TAKEN("EvictionByEvictionAPI")) "]", SW_PENDING,
+          "preempted",
           "it was evicted: its node is being emptied; it is started again" },
-        { "{" NAMED "}},'spec':{'suspend':true}}", "[]", SW_PAUSED, "paused", "it is suspended on the cluster" },
-        { "{'metadata':{'uid':'u1','labels':{'kueue.x-k8s.io/queue-name':'q'},'annotations':{'slipway.sent':'1'}},"
+        { "{" NAMED "}},'spec':{'suspend':true}}", "[]", SW_PAUSED, "paused", "it is suspended on the "
+          "cluster" },
+        { "{'metadata':{'uid':'u1','labels':{'kueue.x-k8s.io/queue-name':'q'},"
+          "'annotations':{'slipway.sent':'1'}},"
           "'spec':{'suspend':true}}", "[]", SW_PENDING, "queue", "it waits for Kueue to admit it" },
     };
 

@@ -78,8 +78,9 @@ static int make_pod(void **state)
 
 static int forget_pod(void **state)
 {
-    sw_rest_call(*state, &(struct sw_rest_call){ .method = "DELETE",
-                                                 .path = "/api/v1/namespaces/default/pods/" POD }, NULL, NULL);
+    struct sw_rest_call drop = { .method = "DELETE", .path = "/api/v1/namespaces/default/pods/" POD };
+
+    sw_rest_call(*state, &drop, NULL, NULL);
     sw_rest_close(*state);
     return 0;
 }

@@ -16,7 +16,7 @@
 #include "platform/kube/kube_spdy.h"
 
 enum { PIECE = 32 * 1024, WORDS_MOST = 4096, ERROR_STREAM = 1, DATA_STREAM = 3 };
-enum channel { DATA = 0, ERRORS = 1, CHANNELS };
+enum { DATA = 0, ERRORS = 1, CHANNELS };
 
 #define TUNNEL   "SPDY/3.1+portforward.k8s.io"
 #define CHANNEL4 "v4.channel.k8s.io"

@@ -21,7 +21,7 @@ static char mount[256], results[256];
 
 static int common(struct sw_request *request, struct sw_error *err)
 {
-    const char *image = getenv("SLIPWAY_TEST_IMAGE");
+    const char *image = getenv("K8S_IMAGE");
 
     if (sw_request_set(request, "image", image ? image : "no-image", err) < 0 ||
         sw_request_set(request, "mounts", mount, err) < 0)
@@ -72,7 +72,7 @@ static void write_kubeconfig(const char *path)
 
 static void begin(const char *dir)
 {
-    char path[256], folder[256];
+    char path[256], folder[240];
 
     snprintf(path, sizeof path, "%s/kubeconfig", dir);
     snprintf(folder, sizeof folder, "%s/kept", dir);

@@ -230,6 +230,22 @@ static int from_volume(struct sw_connection *conn, const struct sw_plan *plan, c
                ? -1 : unpack(conn, helper.name, K8S_CONTAINER, folder, to, err);
 }
 
+static int stayed(const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_fail(err, SW_E_UNSUPPORTED, "the results of '%s' stayed in its pod, which does not run", job->id);
+    return sw_hint(err, "mount a volume at /results (kubernetes.volumes), or give each of `outputs:` a destination");
+}
+
+/* Of a job whose results are on no volume. */
+char *kubernetes_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+{
+    struct k8s_pod pod;
+
+    if (k8s_pod_find(conn, job, 0, true, &pod, err) < 0)
+        return NULL;
+    return pod.life == SW_LOG_GROWS ? sw_format("pod:%s" K8S_RESULTS, pod.name) : sw_null(stayed(job, err));
+}
+
 static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_plan *plan, const char *to,
                  struct sw_error *err)
 {
@@ -241,10 +257,7 @@ static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const 
         return sw_pass(err, &why);
     if (pod.name[0] && pod.life == SW_LOG_GROWS)
         return unpack(conn, pod.name, pod.container, inside, to, err);
-    if (source)
-        return from_volume(conn, plan, source, &pod, to, err);
-    sw_fail(err, SW_E_UNSUPPORTED, "the results of '%s' stayed in its pod, which is over", job->id);
-    return sw_hint(err, "mount a volume at /results (kubernetes.volumes), or give each of `outputs:` a destination");
+    return source ? from_volume(conn, plan, source, &pod, to, err) : stayed(job, err);
 }
 
 json_t *kubernetes_fetch_results(struct sw_connection *conn, const struct sw_jobref *job, const char *to,

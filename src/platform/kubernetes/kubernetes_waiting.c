@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "core/reason.h"
 
-enum { PHRASES_MAX = 16, REASON_SIZE = 48, MESSAGE_SIZE = 256 };
+enum { PHRASES_MAX = 16, REASON_SIZE = 48, MESSAGE_SIZE = 256, LONG_WORDS = 160 };
 
 static void say(char reason[REASON_SIZE], char message[MESSAGE_SIZE], const char *word, const char *fmt, ...)
     SW_PRINTF(4, 5);
@@ -347,6 +347,14 @@ static const char *image_reason(const char *words)
     return SW_REASON_IMAGE_ERROR;
 }
 
+/* "failed to pull ...: failed to resolve ...: connection refused": the end of long words tells most. */
+static const char *last_words(const char *said)
+{
+    for (const char *next; strlen(said) > LONG_WORDS && (next = strstr(said, ": ")); )
+        said = next + 2;
+    return said;
+}
+
 /* "Back-off pulling image" says nothing: the event before it does. */
 static void explain_image(const json_t *events, const char *name, const char *ours, const char *said,
                           char reason[REASON_SIZE], char message[MESSAGE_SIZE])
@@ -359,7 +367,7 @@ static void explain_image(const json_t *events, const char *name, const char *ou
         why = image_reason(event);
         said = *event ? event : said;
     }
-    say(reason, message, why, *said ? "%s: %.200s" : "%s", ours, said);
+    say(reason, message, why, *said ? "%s: %.200s" : "%s", ours, last_words(said));
 }
 
 /* A container that is not there yet: its volume, its network or its image. */

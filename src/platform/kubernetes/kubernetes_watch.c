@@ -24,6 +24,7 @@ enum {
     SILENCE_MS = 150 * 1000,         /* bookmarks come every minute */
     SHORT_MS = 200,                  /* a stream that ends so soon is none */
     LINE_LIMIT = 16 * 1024 * 1024,
+    MANY = 500,                      /* what was parsed of so many objects takes megabytes */
 };
 
 struct stream {                      /* of one kind */
@@ -137,6 +138,8 @@ static int list(struct stream *stream)
         tell(stream, "listed", stream->listed, NULL);
     else
         stream->version[0] = '\0';
+    if (json_object_size(stream->listed) >= MANY)
+        sw_memory_return();
     json_decref(sw_take(stream->listed));
     stream->absent = seen.status == 404 || (stream->group && seen.status == 403);
     stream->listener->forbidden |= seen.status == 403 && !stream->group;

@@ -107,6 +107,13 @@ static void every_wait_of_a_pod_has_a_reason(void **state)
           "image-auth",
           "its image cannot be pulled: Failed to pull image x: pull access denied, repository does not "
           "exist" },
+        { CONTAINER("ErrImagePull", "failed to pull and unpack image x/y/z:1: failed to resolve "
+          "reference x/y/z:1: "
+          "failed to do request: Head http://x/v2/y/z/manifests/1: dial tcp 127.0.0.1:1: connect: "
+          "connection refused"), NULL, "image-error", "its image cannot be pulled: failed to resolve "
+          "reference "
+          "x/y/z:1: failed to do request: Head http://x/v2/y/z/manifests/1: dial tcp 127.0.0.1:1: connect: "
+          "connection refused" },
         { CONTAINER("ImagePullBackOff", ""), NULL, "image-error", "its image cannot be pulled" },
         { CONTAINER("InvalidImageName", "invalid reference format"), NULL, "image-missing",
           "the name of its image is wrong: invalid reference format" },

@@ -25,8 +25,8 @@
 
 #define SW_RUNNER_SAYS "slipway: "              /* every line of its own in a log */
 #define SW_REPORT_START SW_RUNNER_SAYS "report "
-/* A report in this file: a kubelet keeps the log and throws its beginning away at some time. The first line of such
- * a log shows whether that has happened. */
+/* A report in this file: a kubelet keeps the log and throws its beginning away at some time. The first line
+ * of such a log shows whether that has happened. */
 #define SW_REPORT_TO_KUBELET "/dev/termination-log"
 #define SW_REPORT_BEGIN SW_REPORT_START "{\"begins\":true}"
 #define SW_REPORT_MAX 16384                     /* bytes; a longer one is none */

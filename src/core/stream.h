@@ -42,8 +42,8 @@ struct sw_stream_ops {
 struct sw_stream {
     const struct sw_stream_ops *ops;
     int fd;                          /* to poll; read first, then poll; -1: none */
-    bool unsent;                     /* something of its own waits to be sent: poll for writing, too, and read */
-    int wake_ms;                     /* it wants to be read at least so often; 0: only when there is something */
+    bool unsent;                     /* something waits to be sent: poll for writing, too, and read */
+    int wake_ms;                     /* call read() at least so often; 0: only when something comes */
     bool takes_input;
     bool terminal;                   /* the command has a terminal of its own, as large as resize() says */
     bool passed;                     /* the command has the caller's descriptors: only its end is awaited */

@@ -23,9 +23,9 @@ static const char *const sensitive[] = {
     "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "TAR_OPTIONS", "GNUPGHOME", "PAGER", "EDITOR",
     "GIT_*", "SSH_*", "SLIPWAY_*",
     /* Where it connects, and whom it believes. */
-    "DOCKER_*", "CONTAINER_HOST", "KUBECONFIG", "SLURM_CONF", "*_PROXY", "*ENDPOINT*", "SSL_*",
-    "OPENSSL_*", "CURL_*", "*_CA_BUNDLE", "*_CA_FILE", "NGC_CLI_*_URL", "HOSTALIASES",
-    "RES_OPTIONS",
+    "DOCKER_*", "CONTAINER_HOST", "KUBECONFIG", "KUBERNETES_SERVICE_*", "TAO_K8S_CONTEXT",
+    "SLURM_CONF", "*_PROXY", "*ENDPOINT*", "SSL_*", "OPENSSL_*", "CURL_*", "*_CA_BUNDLE",
+    "*_CA_FILE", "NGC_CLI_*_URL", "HOSTALIASES", "RES_OPTIONS",
     /* Files that name programs, places or keys. */
     "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_PROFILE", "AWS_DEFAULT_PROFILE",
     "HF_HOME", "HF_TOKEN_PATH", "NGC_CLI_HOME",

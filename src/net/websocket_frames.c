@@ -106,7 +106,7 @@ static size_t take_payload(struct sw_ws_reader *reader, const char *bytes, size_
     return n;
 }
 
-/* 0, or take()'s wish to stop. */
+/* 1: take() stopped. */
 static int end_frame(struct sw_ws_reader *reader)
 {
     enum sw_ws_kind kind = reader->head[0] & KIND;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * websocket_frames.h - the frames of a WebSocket (RFC 6455), read and written by a client. Pure, except that a
- * mask is the caller's to choose.
+ * websocket_frames.h - the frames of a WebSocket (RFC 6455), read and written by a client. Pure: the caller
+ * chooses the masks.
  */
 #ifndef SW_NET_WEBSOCKET_FRAMES_H
 #define SW_NET_WEBSOCKET_FRAMES_H
@@ -27,7 +27,8 @@ enum sw_ws_code {                    /* of a close frame */
     SW_WS_TOO_LARGE = 1009,
 };
 
-/* A whole message (never SW_WS_MORE), borrowed for the call. Text is not checked for UTF-8. Non-zero stops. */
+/* A whole message (never SW_WS_MORE), borrowed for the call. Text is not checked for UTF-8. Non-zero
+ * stops. */
 typedef int sw_ws_take(void *context, enum sw_ws_kind kind, const char *bytes, size_t length);
 
 struct sw_ws_reader {

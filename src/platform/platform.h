@@ -85,8 +85,8 @@ struct sw_log_cursor {
     int64_t silence_ms;             /* silence of so long is SW_E_TIMEOUT; 0: the platform's own patience */
     enum sw_log_life life;
     bool whole_seconds;             /* filled in: of since_ns only the seconds count */
-    bool misses;                    /* filled in before the first message of a log asked for from its first one, or
-                                       by `last`: the platform does not have its beginning any more, or may not */
+    bool misses;                    /* filled in before the first message, where all or the last are asked
+                                       for: the beginning of the log is (or may be) not there any more */
 
     /* Keep a stream open between calls: each hands over what came meanwhile and returns within milliseconds,
      * and 0 once the replica has ended. A platform without such streams leaves `stream` NULL, does nothing

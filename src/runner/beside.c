@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * beside.c - `slipway-runner beside [TERM=NAME] NAME=VALUE COMMAND...`: become a command that sees what the job sees.
+ * beside.c - `slipway-runner beside [TERM=NAME] NAME=VALUE COMMAND...`: become a command that sees what the
+ * job sees.
  *
  * Only a process of the job knows its environment, secrets included, and its folder: the first one that has
  * this variable and is none of ours. While there is none (inputs are being fetched) we wait for a moment, and
@@ -74,7 +75,8 @@ static bool take_over(const char *mark)
 
 int runner_beside(const char *mark, char *const argv[])
 {
-    bool told = strncmp(mark, "TERM=", 5) == 0;      /* where a command is started without variables of its own */
+    /* where a command is started without variables of its own */
+    bool told = strncmp(mark, "TERM=", 5) == 0;
     const char *terminal = told ? mark + 5 : getenv("TERM");
     int64_t until = sw_monotonic_ms() + PATIENCE_MS;
     int why;

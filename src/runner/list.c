@@ -3,8 +3,8 @@
  * list.c - `slipway-runner list FOLDER FILE|-`: the names in a folder, for a client that cannot see it.
  *
  * An engine on another machine shows its files to containers only. The answer is a file and no
- * output, since names may hold anything: {"names": [...]}, or {"message": "...", "error": "not_found"}. Only where
- * output arrives as it is ("-") it is the output.
+ * output, since names may hold anything: {"names": [...]}, or {"message": "...", "error": "not_found"}. Only
+ * where output arrives as it is ("-") it is the output.
  */
 #include "runner/runner.h"
 

@@ -15,6 +15,7 @@
  * The report is a small JSON file for our caller: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ enum { PAYLOAD_MAX = 8 * 1024 * 1024 };
 
 struct runner_call {                          /* the command line */
     const struct runner_mode *mode;
-    const char *report, *report_only, *secrets_file, *taken_secrets, *cleanup, *payload;
+    const char *report, *report_only, *secrets_file, *taken_secrets, *mounted_secrets, *cleanup, *payload;
     int secrets_fd;
 };
 
@@ -118,7 +119,8 @@ static int usage(void)
     archive_codecs_describe(&codecs);
     fprintf(stderr,
             "usage: slipway-runner prepare|run|collect|all [--report FILE | --report-only FILE]\n"
-            "                      [--secrets FILE | --take-secrets FILE | --secrets-fd NUMBER]\n"
+            "                      [--secrets FILE | --take-secrets FILE | --mounted-secrets FILE |\n"
+            "                       --secrets-fd NUMBER]\n"
             "                      [--cleanup FOLDER] PAYLOAD\n"
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--report FILE] [--log FILE:FROM]...\n"
@@ -148,6 +150,8 @@ static int read_call(int argc, char **argv, struct runner_call *call)
             call->secrets_file = argv[i + 1];
         else if (strcmp(argv[i], "--take-secrets") == 0)
             call->taken_secrets = argv[i + 1];
+        else if (strcmp(argv[i], "--mounted-secrets") == 0)
+            call->mounted_secrets = argv[i + 1];
         else if (strcmp(argv[i], "--cleanup") == 0)
             call->cleanup = argv[i + 1];
         else if (strcmp(argv[i], "--secrets-fd") == 0)
@@ -185,6 +189,8 @@ static int go(const struct runner_call *call, struct runner_result *result, json
         payload->peers = runner_folder_of(runner->report_file);
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
+    if (call->mounted_secrets && (taken = open(call->mounted_secrets, O_RDONLY | O_CLOEXEC)) < 0)
+        return sw_fail_errno(err, SW_E_CREDENTIAL, "cannot read the secrets in '%s'", call->mounted_secrets);
     if (runner_take_secrets(payload, call->secrets_file, taken, err) < 0 || trust(runner, err) < 0)
         return -1;
     if (taken >= 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.c - `slipway-runner pack FOLDER`: a folder as a tar on standard output, for a client that reaches it only
- * through a container; and `slipway-runner wait`, which keeps such a container.
+ * pack.c - `slipway-runner pack FOLDER`: a folder as a tar on standard output, for a client that reaches it
+ * only through a container; and `slipway-runner wait`, which keeps such a container.
  *
- * Links stay links, and what is neither file, folder nor link is left out. A file that shrinks meanwhile is filled
- * with zeros, since its size is said first.
+ * Links stay links, and what is neither file, folder nor link is left out. A file that shrinks meanwhile is
+ * filled with zeros, since its size is said first.
  */
 #include "runner/runner.h"
 

@@ -101,11 +101,22 @@ static void a_last_line_without_an_end_is_not_lost(void **state)
 static void bytes_that_are_no_text_arrive_unchanged(void **state)
 {
     struct trial *here = *state;
-    const char *job = launch_shell(here, "printf 'a\\000b\\377\\033[31m\\r\\n'");
+    const char *job = launch_shell(here, "printf 'a\\000b\\377\\033[31m\\rc\\n'");
     struct log log = read_log(here, job, -1, true);
 
-    assert_int_equal(log.length, 11);
-    assert_memory_equal(log.bytes, "a\0b\377\033[31m\r\n", 11);
+    assert_int_equal(log.length, 12);
+    assert_memory_equal(log.bytes, "a\0b\377\033[31m\rc\n", 12);
+    log_done(&log);
+}
+
+static void a_carriage_return_before_the_end_of_a_line_stays(void **state)
+{
+    struct trial *here = *state;
+    const char *job = launch_shell(here, "printf 'a\\r\\n'");
+    struct log log = read_log(here, job, -1, true);
+
+    assert_int_equal(log.length, 3);
+    assert_memory_equal(log.bytes, "a\r\n", 3);
     log_done(&log);
 }
 
@@ -265,6 +276,7 @@ const struct contract_case cases_logs[] = {
     CLAIM(a_reader_may_stop_following, 0),
     CLAIM(a_last_line_without_an_end_is_not_lost, COMMANDS),
     CLAIM(bytes_that_are_no_text_arrive_unchanged, COMMANDS),
+    CLAIM(a_carriage_return_before_the_end_of_a_line_stays, COMMANDS | LINE_ENDS),
     CLAIM(standard_error_is_part_of_the_log, COMMANDS),
     CLAIM(a_log_of_100_mb_is_read_in_bounded_memory, 0),
     CLAIM(a_follow_goes_on_with_the_next_attempt, COMMANDS),

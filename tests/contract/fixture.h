@@ -35,8 +35,9 @@ enum need {
     OWN_FILES = 1 << 4,     /* inputs and outputs may be paths of this machine */
     OWN_ROOT = 1 << 5,      /* the job has a container */
     EXEC = 1 << 6,          /* a command can be run beside a job */
+    LINE_ENDS = 1 << 7,     /* a carriage return at the end of a line stays in the log */
 };
-enum { NEED_COUNT = 7 };
+enum { NEED_COUNT = 8 };
 
 struct fixture {
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peer.h - the other end of a connection is a program of the tests: it gets the socket as its input, so no port
- * is needed. It ends with the connection, also when the test is killed.
+ * peer.h - the other end of a connection is a program of the tests: it gets the socket as its input, so no
+ * port is needed. It ends with the connection, also when the test is killed.
  */
 #ifndef SW_TESTS_PEER_H
 #define SW_TESTS_PEER_H

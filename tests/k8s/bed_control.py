@@ -12,16 +12,29 @@ from bed_api import BED, Api
 from bed_servers import Trouble, kubectl, state, stop, wait_for
 
 
+AGAIN = {"kube-controller-manager": servers.start_controllers, "kube-scheduler": servers.start_scheduler, "kwok": servers.start_kwok,
+         "jobset": lambda: bed_controllers.run_program("jobset"), "kueue": lambda: bed_controllers.run_program("kueue")}
+
+
+def start_apiserver():
+    """Its clients among the bed's parts start anew: they would ask again only after up to half a minute."""
+    servers.start_apiserver()
+    for name, start in AGAIN.items():
+        if servers.is_alive(name):
+            stop(name)
+            start()
+
+
 def restart_apiserver():
     stop("kube-apiserver")
-    servers.start_apiserver()
+    start_apiserver()
 
 
 def compact():
     """The API server remembers the last changes, too; it forgets them with its process."""
     stop("kube-apiserver")
     subprocess.run([state()["kubemini"], "compact", servers.ETCD], check=True, capture_output=True)
-    servers.start_apiserver()
+    start_apiserver()
 
 
 def add_node(name, gpus="8", more="{}"):
@@ -62,7 +75,7 @@ def grant(user, role, namespace="default"):
 
 CONTROLS = {
     "stop-apiserver": (lambda: stop("kube-apiserver"), "the API server is away"),
-    "start-apiserver": (servers.start_apiserver, "and back"),
+    "start-apiserver": (start_apiserver, "and back"),
     "restart-apiserver": (restart_apiserver, "both"),
     "freeze-apiserver": (lambda: servers.send("kube-apiserver", signal.SIGSTOP), "it accepts connections and answers nothing"),
     "thaw-apiserver": (lambda: servers.send("kube-apiserver", signal.SIGCONT), "and answers again"),

@@ -17,14 +17,15 @@ from bed_parts import folder_of
 from bed_servers import Trouble, start as start_server, wait_for, write
 
 SYSTEM = "kueue-system"
-JOBSET_PORT, JOBSET_HEALTH, KUEUE_PORT, KUEUE_HEALTH = 9443, 8081, 9444, 8082
+JOBSET_PORT, KUEUE_PORT = 9443, 9444
+HEALTH = {"jobset": 8081, "kueue": 8082}
 CONFIG = {
     "jobset": {"apiVersion": "config.jobset.x-k8s.io/v1alpha1", "kind": "Configuration", "health": {
-        "healthProbeBindAddress": f"127.0.0.1:{JOBSET_HEALTH}"}, "metrics": {"bindAddress": "0"},
+        "healthProbeBindAddress": f"127.0.0.1:{HEALTH['jobset']}"}, "metrics": {"bindAddress": "0"},
         "webhook": {"host": "127.0.0.1", "port": JOBSET_PORT, "certDir": f"{BED}/jobset"}, "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False}},
     "kueue": {"apiVersion": "config.kueue.x-k8s.io/v1beta1", "kind": "Configuration", "namespace": SYSTEM, "health": {
-        "healthProbeBindAddress": f"127.0.0.1:{KUEUE_HEALTH}"}, "metrics": {"bindAddress": "0"},
+        "healthProbeBindAddress": f"127.0.0.1:{HEALTH['kueue']}"}, "metrics": {"bindAddress": "0"},
         "webhook": {"host": "127.0.0.1", "port": KUEUE_PORT, "certDir": f"{BED}/kueue"}, "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False}, "clientConnection": {"qps": 500, "burst": 1000},
         "integrations": {"frameworks": ["batch/job"]}},
@@ -116,27 +117,31 @@ def make_certificates(name):
         shutil.copy(f"{PKI}/{name}-hooks.{kind}", f"{BED}/{name}/{end}")
 
 
-def start_program(name, health, frameworks=()):
+def start_program(name, frameworks=()):
     config = json.loads(json.dumps(CONFIG[name]))
     if frameworks:
         config["integrations"]["frameworks"] = list(frameworks)
     bed_keys.make_client(name)
     make_certificates(name)
     write(f"{BED}/{name}/config.json", json.dumps(config))
+    run_program(name)
+
+
+def run_program(name):
     start_server(name, [f"{folder_of(name)}/{name}", f"--config={BED}/{name}/config.json", f"--kubeconfig={PKI}/{name}.conf"])
-    wait_for(f"the controller of {name}", lambda: answers(health), name)
+    wait_for(f"the controller of {name}", lambda: answers(HEALTH[name]), name)
 
 
 def start_jobset():
     learn("jobset")
-    start_program("jobset", JOBSET_HEALTH)
+    start_program("jobset")
     send_requests_to("jobset", *HOOKS["jobset"])
 
 
 def start_kueue(with_jobset):
     learn("kueue")
     Api().post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
-    start_program("kueue", KUEUE_HEALTH, ["batch/job", *(["jobset.x-k8s.io/jobset"] if with_jobset else [])])
+    start_program("kueue", ["batch/job", *(["jobset.x-k8s.io/jobset"] if with_jobset else [])])
     port, rows = HOOKS["kueue"]
     send_requests_to("kueue", port, rows + (JOBSET_HOOKS if with_jobset else ()))
 

@@ -63,6 +63,7 @@ cgroupDriver: cgroupfs
 cgroupRoot: {groups}
 failCgroupV1: false
 failSwapOn: false
+containerLogMaxSize: 1Gi
 makeIPTablesUtilChains: false
 nodeStatusUpdateFrequency: 2s
 nodeLeaseDurationSeconds: 8

@@ -74,7 +74,8 @@ static int flush(struct sw_log_copy *copy)
     if (!copy->cut || copy->spool.note.messages == copy->behind)
         add_pending(copy);
     else
-        sw_fail(&copy->failure, SW_E_UNREACHABLE, "the copy of the log grew meanwhile; it is asked for again");
+        sw_fail(&copy->failure, SW_E_UNREACHABLE,
+                "the copy of the log grew meanwhile; it is asked for again");
     sw_buf_clear(&copy->pending);
     copy->behind = copy->spool.note.messages;
     return sw_spool_unlock(&copy->spool, &copy->failure) < 0 || copy->failure.code ? -1 : 0;
@@ -104,8 +105,9 @@ static void put_pending(struct sw_log_copy *copy, int64_t at_ns, const char *byt
     sw_buf_add_bytes(&copy->pending, bytes, length);
 }
 
-/* The first message of an answer. Where the platform has thrown away what should come first, numbers tell nothing:
- * what is newer than all that is known comes behind it, after a line that says so if something may be missing. */
+/* The first message of an answer. Where the platform has thrown away what should come first, numbers tell
+ * nothing: what is newer than all that is known comes behind it, after a line that says so if something may
+ * be missing. */
 static void look_at_first(struct sw_log_copy *copy, int64_t at_ns)
 {
     bool whole = copy->known > 0 || copy->since_ns > 0 || !copy->cursor->misses;

@@ -29,8 +29,8 @@ struct sw_log_copy {
     int64_t until_ms;                /* when a best-effort read has enough; 0: never */
     int64_t known;                   /* messages in the spool when the platform was asked */
     int64_t since_s, since_ns;       /* what it was asked for */
-    int64_t expect_ns, newest_ns;    /* time of the message that must come first, and of the newest that is known;
-                                        0: not known */
+    int64_t expect_ns;               /* time of the message that must come first; 0: not known */
+    int64_t newest_ns;               /* and of the newest that is known */
     bool came, cut;                  /* a message came; the answer begins later than it must */
     int64_t behind;                  /* cut: how many messages its own come behind */
     const struct sw_log_cursor *cursor;      /* during a call */

@@ -16,7 +16,7 @@ struct sw_log_lines {
     const struct sw_log_sink *sink;
     struct sw_buf held;              /* the beginning of a line */
     bool clock_told;
-    bool begins;                     /* the line that is handed over is the runner's first (SW_REPORT_BEGIN) */
+    bool begins;                     /* the line that is handed over is SW_REPORT_BEGIN */
 };
 
 /* A sink of a request: the context is the struct sw_log_lines. Lines may be cut anywhere. */

@@ -88,8 +88,8 @@ struct sw_rest_options {
 struct sw_rest *sw_rest_open(const struct sw_rest_options *options, struct sw_error *err);
 void sw_rest_close(struct sw_rest *rest);      /* requests under way are dropped, unreported */
 SW_DEFINE_AUTO(sw_rest, struct sw_rest *, sw_rest_close)
-/* Another client to the same server with the same credentials, for one thread: where `rest` serves several, its
- * streams (sw_rest_send) have connections of their own. `rest` must outlive it. */
+/* Another client to the same server with the same credentials, for one thread: where `rest` serves several,
+ * its streams (sw_rest_send) have connections of their own. `rest` must outlive it. */
 struct sw_rest *sw_rest_beside(struct sw_rest *rest, struct sw_error *err);
 
 /* ---- one call ----------------------------------------------------------------------------------- */

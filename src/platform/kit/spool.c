@@ -37,7 +37,8 @@ static uint64_t check_of(const struct sw_spool_note *note)
 
 static uint64_t check_of_marks(const struct sw_spool_note *note)
 {
-    return sw_spool_hash(&note->marks, offsetof(struct sw_spool_marks, check)) ^ sw_spool_hash(&note->messages, 8);
+    return sw_spool_hash(&note->marks, offsetof(struct sw_spool_marks, check)) ^
+           sw_spool_hash(&note->messages, sizeof note->messages);
 }
 
 static int open_one(const char *folder, int replica, const char *ending)
@@ -105,7 +106,8 @@ int sw_spool_lock(struct sw_spool *spool, struct sw_error *err)
     if (locked < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot lock a log");
     spool->note = (struct sw_spool_note){ 0 };
-    if (pread(spool->state, &spool->note, sizeof spool->note, 0) < (ssize_t)offsetof(struct sw_spool_note, marks))
+    if (pread(spool->state, &spool->note, sizeof spool->note, 0) <
+        (ssize_t)offsetof(struct sw_spool_note, marks))
         spool->note = (struct sw_spool_note){ 0 };
     if (spool->note.marks.check != check_of_marks(&spool->note))
         spool->note.marks = (struct sw_spool_marks){ 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_exec.c - a command beside a container, as a stream: a WebSocket whose messages begin with the number of
- * a channel.
+ * kube_exec.c - a command in a container, as a stream: a WebSocket whose messages begin with the number of a
+ * channel.
  *
  * The command starts with the handshake, so everything is decided before it: a server without
  * v5.channel.k8s.io cannot be told that the input ended, and a command that reads its input would wait for
@@ -18,7 +18,7 @@
 
 enum { PIECE = 32 * 1024, STATUS_MOST = 64 * 1024, CLOSED_SOON_MS = 5000 };
 
-enum channel { INPUT = 0, OUTPUT = 1, ERRORS = 2, STATUS = 3, SIZE = 4, CLOSE = 255 };
+enum { INPUT = 0, OUTPUT = 1, ERRORS = 2, STATUS = 3, SIZE = 4, CLOSE = 255 };
 
 #define V5 "v5.channel.k8s.io"
 #define V4 "v4.channel.k8s.io"

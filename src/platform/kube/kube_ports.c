@@ -16,7 +16,7 @@
 #include "platform/kube/kube_spdy.h"
 
 enum { PIECE = 32 * 1024, WORDS_MOST = 4096, ERROR_STREAM = 1, DATA_STREAM = 3 };
-enum channel { DATA = 0, ERRORS = 1, CHANNELS };
+enum { DATA = 0, ERRORS = 1, CHANNELS };
 
 #define TUNNEL   "SPDY/3.1+portforward.k8s.io"
 #define CHANNEL4 "v4.channel.k8s.io"
@@ -28,6 +28,7 @@ struct kube_port {
     struct kube_spdy spdy;
     size_t skipped[CHANNELS];        /* bytes of the port's number that came */
     bool ended, errors_ended;        /* no more data comes, no more errors */
+    bool cut;                        /* the server left before */
     struct sw_buf words;             /* what went wrong, in the server's words */
     uint16_t number;
     sw_stream_put *put;              /* during a read */
@@ -55,8 +56,10 @@ static int take_event(void *context, const struct kube_spdy_event *event)
         return take_bytes(port, event->stream == ERROR_STREAM, event->bytes, event->length);
     if (event->kind == KUBE_SPDY_PING)
         sw_websocket_send(port->ws, event->bytes, event->length, NULL, 0);
-    port->ended |= (ends && event->stream == DATA_STREAM) || event->kind == KUBE_SPDY_AWAY;
-    port->errors_ended |= (ends && event->stream == ERROR_STREAM) || event->kind == KUBE_SPDY_AWAY;
+    if (event->kind == KUBE_SPDY_AWAY && !port->ended)
+        port->cut = true;
+    port->ended |= (ends && event->stream == DATA_STREAM) || port->cut;
+    port->errors_ended |= (ends && event->stream == ERROR_STREAM) || port->cut;
     return 0;
 }
 
@@ -161,7 +164,7 @@ static int port_status(struct sw_stream *stream, int *exit_status, struct sw_err
 
     if (words)
         return sw_fail(err, SW_E_REFUSED, "the cluster cannot pass on port %d: %s", port->number, words);
-    if (port->tunnel ? !port->ended : !end->closed)
+    if (port->tunnel ? !port->ended || port->cut : !end->closed)
         return sw_fail(err, SW_E_UNREACHABLE, "the connection to port %d was cut%s%s", port->number,
                        *end->why ? ": " : "", end->why);
     *exit_status = 0;

@@ -131,16 +131,19 @@ static void add_text(struct sw_buf *out, const char *text)
     sw_buf_add(out, text);
 }
 
-/* A stored block of deflate: a zero byte, the length and its complement with the low byte first, the bytes. */
+/* A stored block of deflate: a zero byte, the length and its complement with the low byte first, the bytes.
+ * Behind it an empty one, as zlib ends what must be seen at once: Go's reader waits for more without it. */
 static void add_stored(struct sw_buf *out, const struct sw_buf *bytes)
 {
     unsigned length = (unsigned)bytes->length, inverse = ~length;
     const unsigned char head[] = { 0, (unsigned char)length, (unsigned char)(length >> 8),
                                    (unsigned char)inverse, (unsigned char)(inverse >> 8) };
+    static const unsigned char empty[] = { 0, 0, 0, 0xff, 0xff };
 
     assert(bytes->length <= STORED_MOST);
     sw_buf_add_bytes(out, head, sizeof head);
     sw_buf_add_bytes(out, bytes->data, bytes->length);
+    sw_buf_add_bytes(out, empty, sizeof empty);
 }
 
 void kube_spdy_open(struct sw_buf *out, uint32_t stream, bool first, const struct kube_spdy_header *headers,

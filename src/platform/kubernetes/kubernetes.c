@@ -193,6 +193,7 @@ const struct sw_platform sw_platform_kubernetes = {
     .cleanup = kubernetes_cleanup,
     .replicas = kubernetes_replicas,
     .evidence = kubernetes_evidence,
+    .results_dir = kubernetes_results_dir,
     .fetch_results = kubernetes_fetch_results,
     .check_path = kubernetes_check_path,
     .list_path = kubernetes_list_path,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_exec.c - a command beside a running rank. The runner in the pod starts it, so that it sees what the job
- * sees, secrets included; the stream is the client's (kube/kube_streams.h).
+ * kubernetes_exec.c - a command beside a running rank. The runner in the pod starts it, so that it sees what
+ * the job sees, secrets included; the stream is the client's (kube/kube_streams.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "platform/kube/kube_streams.h"
 #include "platform/kubernetes/kubernetes_files.h"
 
-/* RUNNER beside [TERM=...] SLIPWAY_JOB_ID=... COMMAND...: an exec has no variables of its own. The array is owned, its
- * texts are not. */
+/* RUNNER beside [TERM=...] SLIPWAY_JOB_ID=... COMMAND...: an exec has no variables of its own. The array is
+ * owned, its texts are not. */
 static char **command_words(char *term, char *mark, char *const argv[])
 {
     size_t count = 0, at = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_files.c - results of jobs, and files of volumes: "pvc:NAME[/FOLDER]", "nfs:SERVER:/PATH", "/PATH" of a
- * node (of any node, where they differ).
+ * kubernetes_files.c - results of jobs, and files of volumes: "pvc:NAME[/FOLDER]", "nfs:SERVER:/PATH",
+ * "/PATH" of a node (of any node, where they differ).
  *
- * While a pod of the job runs, its own runner packs the results. Afterwards a short pod of ours shows the volume
- * (kubernetes_helper.c), on the node of the job's pod where that is known. Whether something is there is answered
- * from the folder above it, since a path of a node that is mounted must be a folder.
+ * While a pod of the job runs, its own runner packs the results. Afterwards a short pod of ours shows the
+ * volume (kubernetes_helper.c), on the node of the job's pod where that is known. Whether something is there
+ * is answered from the folder above it, since a path of a node that is mounted must be a folder.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -85,17 +85,22 @@ static json_t *names_of(const char *text, size_t length, struct sw_error *err)
                            "%s", message ? message : "the runner in the pod says nothing"));
 }
 
+static char *folder_in_helper(const struct k8s_volume *volume)
+{
+    return volume->sub_path ? sw_format(K8S_LOOK "/%s", volume->sub_path) : sw_strdup(K8S_LOOK);
+}
+
 static json_t *list_volume(struct sw_connection *conn, const struct k8s_volume *volume, struct sw_error *err)
 {
-    sw_autofree char *folder = volume->sub_path ? sw_format(K8S_LOOK "/%s", volume->sub_path) : sw_strdup(K8S_LOOK);
-    const struct k8s_helper_wish wish = { .volume = volume, .arch = some_arch(conn), .life_s = LOOK_S };
+    sw_autofree char *folder = folder_in_helper(volume);
+    const struct k8s_helper_spec spec = { .volume = volume, .arch = some_arch(conn), .life_s = LOOK_S };
     sw_auto(k8s_helper) struct k8s_helper helper = { 0 };
     struct sw_archive_stream *output = NULL;
     sw_autofree char *text = NULL;
     struct sw_error why = { 0 };
     size_t length = 0;
 
-    if (check_claim(conn, volume, err) < 0 || k8s_helper_open(conn, &wish, &helper, err) < 0 ||
+    if (check_claim(conn, volume, err) < 0 || k8s_helper_open(conn, &spec, &helper, err) < 0 ||
         k8s_run(conn, helper.name, K8S_CONTAINER, (const char *const[]){ "list", folder }, &output, err) < 0)
         return NULL;
     text = read_all(output, &length, err);
@@ -210,28 +215,45 @@ static int from_volume(struct sw_connection *conn, const struct sw_plan *plan, c
                        const struct k8s_pod *pod, const char *to, struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
-    struct k8s_helper_wish wish = { .arch = some_arch(conn), .life_s = FETCH_S };
+    struct k8s_helper_spec spec = { .arch = some_arch(conn), .life_s = FETCH_S };
     sw_auto(k8s_helper) struct k8s_helper helper = { 0 };
     sw_auto(k8s_volume) struct k8s_volume volume = { 0 };
     sw_autofree char *folder = NULL;
 
     if (k8s_volume_parse(source, &volume, err) < 0 || check_claim(conn, &volume, err) < 0)
         return -1;
-    folder = volume.sub_path ? sw_format(K8S_LOOK "/%s", volume.sub_path) : sw_strdup(K8S_LOOK);
-    wish.volume = &volume;
+    folder = folder_in_helper(&volume);
+    spec.volume = &volume;
     if (pod->node[0]) {                              /* there its image is, too */
-        wish.node = pod->node;
-        wish.image = plan->image;
-        wish.pull_secret = options.image_pull_secret;
+        spec.node = pod->node;
+        spec.image = plan->image;
+        spec.pull_secret = options.image_pull_secret;
     }
     if (options.arch != K8S_ARCH_AUTO)
-        wish.arch = options.arch == K8S_ARCH_ARM64 ? "arm64" : "amd64";
-    return k8s_helper_open(conn, &wish, &helper, err) < 0
+        spec.arch = options.arch == K8S_ARCH_ARM64 ? "arm64" : "amd64";
+    return k8s_helper_open(conn, &spec, &helper, err) < 0
                ? -1 : unpack(conn, helper.name, K8S_CONTAINER, folder, to, err);
 }
 
-static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_plan *plan, const char *to,
-                 struct sw_error *err)
+static int stayed(const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_fail(err, SW_E_UNSUPPORTED, "the results of '%s' stayed in its pod, which does not run", job->id);
+    return sw_hint(err, "mount a volume at /results (kubernetes.volumes), or give each of `outputs:` a "
+                        "destination");
+}
+
+/* Of a job whose results are on no volume. */
+char *kubernetes_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+{
+    struct k8s_pod pod;
+
+    if (k8s_pod_find(conn, job, 0, true, &pod, err) < 0)
+        return NULL;
+    return pod.life == SW_LOG_GROWS ? sw_format("pod:%s" K8S_RESULTS, pod.name) : sw_null(stayed(job, err));
+}
+
+static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_plan *plan,
+                 const char *to, struct sw_error *err)
 {
     sw_autofree char *source = k8s_results_source(plan), *inside = k8s_results_inside(plan);
     struct sw_error why = { 0 };
@@ -241,10 +263,7 @@ static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const 
         return sw_pass(err, &why);
     if (pod.name[0] && pod.life == SW_LOG_GROWS)
         return unpack(conn, pod.name, pod.container, inside, to, err);
-    if (source)
-        return from_volume(conn, plan, source, &pod, to, err);
-    sw_fail(err, SW_E_UNSUPPORTED, "the results of '%s' stayed in its pod, which is over", job->id);
-    return sw_hint(err, "mount a volume at /results (kubernetes.volumes), or give each of `outputs:` a destination");
+    return source ? from_volume(conn, plan, source, &pod, to, err) : stayed(job, err);
 }
 
 json_t *kubernetes_fetch_results(struct sw_connection *conn, const struct sw_jobref *job, const char *to,
@@ -254,7 +273,8 @@ json_t *kubernetes_fetch_results(struct sw_connection *conn, const struct sw_job
     struct k8s_tally tally = { 0 };
 
     if (!plan)
-        return job->plan ? NULL : sw_null(sw_fail(err, SW_E_NOT_FOUND, "the plan of '%s' is not known", job->id));
+        return job->plan ? NULL
+                         : sw_null(sw_fail(err, SW_E_NOT_FOUND, "the plan of '%s' is not known", job->id));
     if (sw_mkdirs(to, 0755, err) < 0 || fetch(conn, job, plan, to, err) < 0)
         return NULL;
     sw_walk(to, count, &tally, NULL);

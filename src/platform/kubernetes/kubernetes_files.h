@@ -17,8 +17,9 @@ struct k8s_pod {                     /* of one replica */
     int restarts;                    /* of its container, in place */
 };
 
-/* kubernetes_log.c: the pod of a rank, in this attempt. `surely`: asked for now, else the watch's cache may answer.
- * A pod that is still to come has no name and SW_LOG_NOT_BEGUN; SW_E_NOT_FOUND: it was there, and is gone. */
+/* kubernetes_log.c: the pod of a rank, in this attempt. `surely`: asked for now, else the watch's cache may
+ * answer. A pod that is still to come has no name and SW_LOG_NOT_BEGUN; SW_E_NOT_FOUND: it was there, and is
+ * gone. */
 int k8s_pod_find(struct sw_connection *conn, const struct sw_jobref *job, int rank, bool surely,
                  struct k8s_pod *out, struct sw_error *err);
 enum sw_log_life k8s_log_life(const json_t *pod, const char *container);         /* pure */
@@ -27,7 +28,7 @@ enum sw_log_life k8s_log_life(const json_t *pod, const char *container);        
 
 #define K8S_LOOK "/look"             /* where the volume is in it */
 
-struct k8s_helper_wish {             /* all borrowed */
+struct k8s_helper_spec {             /* all borrowed */
     const struct k8s_volume *volume;
     const char *image;               /* NULL: the connection's, or K8S_HELPER_IMAGE */
     const char *pull_secret;         /* NULL: none */
@@ -41,9 +42,10 @@ struct k8s_helper {
 };
 
 /* The pod's manifest, owned. `restricted`: as such a namespace demands it, and not as root. Pure. */
-json_t *k8s_helper_render(const struct k8s_helper_wish *wish, const char *name, const char *runner, bool restricted);
+json_t *k8s_helper_render(const struct k8s_helper_spec *spec, const char *name, const char *runner,
+                          bool restricted);
 /* Makes it and waits until it runs. SW_E_NOT_FOUND: the node says that there is no such folder. */
-int k8s_helper_open(struct sw_connection *conn, const struct k8s_helper_wish *wish, struct k8s_helper *out,
+int k8s_helper_open(struct sw_connection *conn, const struct k8s_helper_spec *spec, struct k8s_helper *out,
                     struct sw_error *err);
 void k8s_helper_close(struct k8s_helper *helper);        /* it is deleted at once */
 static inline void k8s_helper_auto(struct k8s_helper *helper) { k8s_helper_close(helper); }
@@ -53,7 +55,7 @@ bool k8s_no_such_folder(const json_t *events);
 /* kubernetes_files.c: the volume becomes the folder above; the owned name in it. NULL: it has none. Pure. */
 char *k8s_volume_above(struct k8s_volume *volume);
 
-/* Run the runner with these words in a pod; `out` becomes its output. -1: it could not, or did not end well. */
+/* Run the runner with these words in a pod; `out` becomes its output. -1: it could not, or did not. */
 int k8s_run(struct sw_connection *conn, const char *pod, const char *container, const char *const words[2],
             struct sw_archive_stream **out, struct sw_error *err);
 /* After the output was read: 0, or how it failed. Frees it. */

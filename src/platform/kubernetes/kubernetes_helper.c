@@ -2,10 +2,11 @@
 /*
  * kubernetes_helper.c - a short pod of our own that shows one volume, and the runner's answers out of a pod.
  *
- * The pod has the runner from its shared ConfigMap and the volume, read-only, and does nothing (`slipway-runner wait`).
- * What is wanted is run beside that by exec, since a log is neither safe for bytes nor whole. So any image will do, and
- * no shell is needed. The pod is deleted afterwards; should we die before, it ends at its deadline, and gc finds it by
- * its label. It runs as root to read what jobs of any user left; where the namespace forbids that, as nobody.
+ * The pod has the runner from its shared ConfigMap and the volume, read-only, and does nothing
+ * (`slipway-runner wait`). What is wanted is run beside that by exec, since a log is neither safe for bytes
+ * nor whole. So any image will do, and no shell is needed. The pod is deleted afterwards; should we die
+ * before, it ends at its deadline, and gc finds it by its label. It runs as root to read what jobs of any
+ * user left; where the namespace forbids that, as a plain user.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +25,7 @@ enum {
     BEGINS_MS = 180000,              /* a pod of ours must run by then */
     LOOK_EVERY_MS = 300,
     EVENTS_EVERY = 5,                /* looks */
-    NOBODY = 65534,
+    PLAIN_USER = 65534,
     SAID_MAX = 512,
 };
 
@@ -32,8 +33,8 @@ enum {
 
 static json_t *pod_security(bool restricted)
 {
-    return restricted ? json_pack("{s:b, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser", NOBODY, "seccompProfile",
-                                  "type", "RuntimeDefault")
+    return restricted ? json_pack("{s:b, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser", PLAIN_USER,
+                                  "seccompProfile", "type", "RuntimeDefault")
                       : json_pack("{s:i}", "runAsUser", 0);
 }
 
@@ -46,35 +47,39 @@ static json_t *container_security(bool restricted)
     return security;
 }
 
-static json_t *container(const struct k8s_helper_wish *wish, bool restricted)
+static json_t *container(const struct k8s_helper_spec *spec, bool restricted)
 {
     return sw_json_object(
-        SW_STR("name", K8S_CONTAINER), SW_STR("image", wish->image ? wish->image : K8S_HELPER_IMAGE),
+        SW_STR("name", K8S_CONTAINER), SW_STR("image", spec->image ? spec->image : K8S_HELPER_IMAGE),
         SW_STR("imagePullPolicy", "IfNotPresent"), SW_SUB("command", json_pack("[ss]", K8S_RUNNER, "wait")),
-        SW_SUB("resources", json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "requests", "cpu", "10m", "memory", "32Mi",
-                                      "limits", "cpu", "1", "memory", "256Mi")),
+        SW_SUB("resources", json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "requests", "cpu", "10m", "memory",
+                                      "32Mi", "limits", "cpu", "1", "memory", "256Mi")),
         SW_SUB("securityContext", container_security(restricted)),
-        SW_SUB("volumeMounts", json_pack("[{s:s, s:s, s:b}, {s:s, s:s, s:b}]", "name", "slipway-runner", "mountPath",
-                                         K8S_BIN, "readOnly", 1, "name", "look", "mountPath", K8S_LOOK, "readOnly", 1)));
+        SW_SUB("volumeMounts", json_pack(
+            "[{s:s, s:s, s:b}, {s:s, s:s, s:b}]", "name", "slipway-runner", "mountPath", K8S_BIN, "readOnly",
+            1, "name", "look", "mountPath", K8S_LOOK, "readOnly", 1)));
 }
 
-json_t *k8s_helper_render(const struct k8s_helper_wish *wish, const char *name, const char *runner, bool restricted)
+json_t *k8s_helper_render(const struct k8s_helper_spec *spec, const char *name, const char *runner,
+                          bool restricted)
 {
-    json_t *volumes = json_pack("[{s:s, s:{s:s, s:i}}, o]", "name", "slipway-runner", "configMap", "name", runner,
-                                "defaultMode", 0555, k8s_volume_source(wish->volume, "look"));
+    json_t *volumes = json_pack("[{s:s, s:{s:s, s:i}}, o]", "name", "slipway-runner", "configMap", "name",
+                                runner, "defaultMode", 0555, k8s_volume_source(spec->volume, "look"));
 
     return sw_json_object(
         SW_STR("apiVersion", "v1"), SW_STR("kind", "Pod"),
         SW_SUB("metadata", json_pack("{s:s, s:{s:s}}", "name", name, "labels", K8S_LABEL_SHARED, "helper")),
         SW_SUB("spec", sw_json_object(
-            SW_STR("restartPolicy", "Never"), SW_INT("activeDeadlineSeconds", wish->life_s),
+            SW_STR("restartPolicy", "Never"), SW_INT("activeDeadlineSeconds", spec->life_s),
             SW_INT("terminationGracePeriodSeconds", 0), SW_BOOL("automountServiceAccountToken", false),
-            SW_BOOL("enableServiceLinks", false), SW_STR_OPT("nodeName", wish->node),
-            SW_SUB("nodeSelector", json_pack("{s:s}", "kubernetes.io/arch", wish->arch)),
+            SW_BOOL("enableServiceLinks", false), SW_STR_OPT("nodeName", spec->node),
+            SW_SUB("nodeSelector", json_pack("{s:s}", "kubernetes.io/arch", spec->arch)),
             SW_SUB("tolerations", json_pack("[{s:s}]", "operator", "Exists")),
-            SW_SUB("imagePullSecrets", wish->pull_secret ? json_pack("[{s:s}]", "name", wish->pull_secret) : NULL),
+            SW_SUB("imagePullSecrets",
+                   spec->pull_secret ? json_pack("[{s:s}]", "name", spec->pull_secret) : NULL),
             SW_SUB("securityContext", pod_security(restricted)),
-            SW_SUB("containers", json_pack("[o]", container(wish, restricted))), SW_SUB("volumes", volumes))));
+            SW_SUB("containers", json_pack("[o]", container(spec, restricted))),
+            SW_SUB("volumes", volumes))));
 }
 
 bool k8s_no_such_folder(const json_t *events)
@@ -88,7 +93,8 @@ bool k8s_no_such_folder(const json_t *events)
         for (size_t w = 0; w < SW_COUNT(words); w++) {
             const char *message = sw_json_str(event, "message");
 
-            if (sw_text_same(sw_json_str(event, "reason"), "FailedMount") && message && strstr(message, words[w]))
+            if (sw_text_same(sw_json_str(event, "reason"), "FailedMount") && message &&
+                strstr(message, words[w]))
                 return true;
         }
     return false;
@@ -135,7 +141,8 @@ static int await(const struct k8s_helper *helper, struct sw_error *err)
         phase = sw_json_str(json_object_get(pod, "status"), "phase");
         if (sw_text_same(phase, "Running"))
             return 0;
-        if (look % EVENTS_EVERY == 0 && (events = events_of(helper->conn, helper->name)) && k8s_no_such_folder(events))
+        if (look % EVENTS_EVERY == 0 && (events = events_of(helper->conn, helper->name)) &&
+            k8s_no_such_folder(events))
             return sw_fail(err, SW_E_NOT_FOUND, "there is no such folder on the node");
         if (sw_text_same(phase, "Failed") || sw_text_same(phase, "Succeeded") || sw_monotonic_ms() > until_ms)
             return never_ran(helper, pod, err);
@@ -143,26 +150,26 @@ static int await(const struct k8s_helper *helper, struct sw_error *err)
     }
 }
 
-static int create(struct k8s_helper *helper, const struct k8s_helper_wish *wish, const char *runner, bool restricted,
-                  struct sw_error *err)
+static int create(struct k8s_helper *helper, const struct k8s_helper_spec *spec, const char *runner,
+                  bool restricted, struct sw_error *err)
 {
-    sw_auto(json) json_t *body = k8s_helper_render(wish, helper->name, runner, restricted);
+    sw_auto(json) json_t *body = k8s_helper_render(spec, helper->name, runner, restricted);
     sw_autofree char *path = k8s_path(helper->conn, "v1", "pods", NULL);
 
     return k8s_call(helper->conn, "POST", path, body, NULL, err);
 }
 
-int k8s_helper_open(struct sw_connection *conn, const struct k8s_helper_wish *wish, struct k8s_helper *out,
+int k8s_helper_open(struct sw_connection *conn, const struct k8s_helper_spec *spec, struct k8s_helper *out,
                     struct sw_error *err)
 {
-    struct k8s_helper_wish own = *wish;
+    struct k8s_helper_spec own = *spec;
     char runner[K8S_NAME_SIZE], id[SW_ID_SIZE];
     struct sw_error why = { 0 };
     int made;
 
     if (!own.image)
         own.image = conn->helper_image;
-    if (k8s_runner(conn, wish->arch, K8S_RUNNER_CONFIG_MAP, runner, err) < 0)
+    if (k8s_runner(conn, spec->arch, K8S_RUNNER_CONFIG_MAP, runner, err) < 0)
         return -1;
     sw_id_make("slipway-look", id);
     snprintf(out->name, sizeof out->name, "%s", id);
@@ -217,7 +224,8 @@ static int wait_for_output(struct k8s_output *output, struct sw_error *err)
     struct sw_stream *command = output->command;
 
     while (!output->over && output->at == output->held.length) {
-        struct pollfd end = { .fd = command->fd, .events = (short)(POLLIN | (command->unsent ? POLLOUT : 0)) };
+        struct pollfd end = { .fd = command->fd,
+                              .events = (short)(POLLIN | (command->unsent ? POLLOUT : 0)) };
 
         sw_buf_clear(&output->held);
         output->at = 0;
@@ -275,7 +283,8 @@ int k8s_run_end(struct sw_archive_stream *stream, struct sw_error *err)
     if (result == 0)
         result = output->command->ops->status(output->command, &exit_status, err);
     if (result == 0 && exit_status != 0)
-        result = sw_fail(err, SW_E_IO, "the runner in the pod failed (%d): %.300s", exit_status, output->said);
+        result = sw_fail(err, SW_E_IO, "the runner in the pod failed (%d): %.300s", exit_status,
+                         output->said);
     output->command->ops->close(output->command);
     sw_buf_done(&output->held);
     free(output);

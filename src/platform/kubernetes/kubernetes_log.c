@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_log.c - the log of a pod as the kubelet gives it: lines since a time, the last ones, or a stream that
- * stays open. The copy on this machine is the kit's (kit/log.h).
+ * kubernetes_log.c - the log of a pod as the kubelet gives it: lines since a time, the last ones, or a stream
+ * that stays open. The copy on this machine is the kit's (kit/log.h).
  *
- * The kubelet rotates: it gives what is in the newest file of a container, 10 MiB by default. The runner's first
- * line says where a log begins; an answer from the beginning that does not start with it misses something, and the
- * kit says so in the copy. With an engine that restarts containers in place, the log of the container before
- * comes first, as long as the kubelet has it.
+ * The kubelet rotates: it gives what is in the newest file of a container, 10 MiB by default. The runner's
+ * first line says where a log begins; an answer from the beginning that does not start with it misses
+ * something, and the kit says so in the copy. With an engine that restarts containers in place, the log of
+ * the container before comes first, as long as the kubelet has it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -60,7 +60,8 @@ static void pod_read(const struct k8s_seen *known, const json_t *pod, struct k8s
 
     snprintf(out->node, sizeof out->node, "%s", node ? node : "");
     snprintf(out->name, sizeof out->name, "%s", name ? name : "");
-    snprintf(out->container, sizeof out->container, "%s", known->engine ? known->engine->container : K8S_CONTAINER);
+    snprintf(out->container, sizeof out->container, "%s",
+             known->engine ? known->engine->container : K8S_CONTAINER);
     out->life = k8s_log_life(pod, out->container);
     out->restarts = (int)sw_json_int(status_of(pod, out->container), "restartCount", 0);
 }
@@ -76,15 +77,16 @@ static int restart_of(const struct k8s_seen *known, const struct sw_jobref *job)
 }
 
 /* A job that is not over may still get the pod. */
-static int pod_missing(const struct k8s_seen *known, const struct sw_jobref *job, int rank, struct k8s_pod *out,
-                       struct sw_error *err)
+static int pod_missing(const struct k8s_seen *known, const struct sw_jobref *job, int rank,
+                       struct k8s_pod *out, struct sw_error *err)
 {
     struct k8s_workload now = { 0 };
 
     if (known->object && known->engine)
         known->engine->read(known->object, &now);
     if (!known->object || job->finished || now.phase == K8S_SUCCEEDED || now.phase == K8S_FAILED)
-        return sw_fail(err, SW_E_NOT_FOUND, "the cluster has no pod of '%s' (rank %d) any more", job->id, rank);
+        return sw_fail(err, SW_E_NOT_FOUND, "the cluster has no pod of '%s' (rank %d) any more", job->id,
+                       rank);
     out->life = SW_LOG_NOT_BEGUN;
     return 0;
 }
@@ -116,7 +118,8 @@ int k8s_pod_find(struct sw_connection *conn, const struct sw_jobref *job, int ra
     k8s_find(list, job, &known);
     pod = k8s_pod_of(&known, rank, restart_of(&known, job));
     if (!pod)
-        return surely ? pod_missing(&known, job, rank, out, err) : k8s_pod_find(conn, job, rank, true, out, err);
+        return surely ? pod_missing(&known, job, rank, out, err)
+                      : k8s_pod_find(conn, job, rank, true, out, err);
     pod_read(&known, pod, out);
     return 0;
 }
@@ -224,7 +227,8 @@ enum k8s_log_said k8s_log_said(const char *words)
 static int explain(const struct k8s_log *log, struct sw_error *why, struct sw_error *err)
 {
     bool refused = why->code == SW_E_REFUSED || log->trouble[0];
-    enum k8s_log_said said = refused ? k8s_log_said(log->trouble[0] ? log->trouble : why->message) : K8S_LOG_FAILED;
+    enum k8s_log_said said = refused
+        ? k8s_log_said(log->trouble[0] ? log->trouble : why->message) : K8S_LOG_FAILED;
 
     if (said == K8S_LOG_NOT_BEGUN) {
         if (log->cursor->life != SW_LOG_ENDED)
@@ -234,7 +238,8 @@ static int explain(const struct k8s_log *log, struct sw_error *why, struct sw_er
     if (said == K8S_LOG_GONE)
         return sw_fail(err, SW_E_NOT_FOUND, "the node has no log of pod %s any more", log->pod.name);
     if (log->trouble[0])
-        return sw_fail(err, SW_E_UNREACHABLE, "the log of pod %s breaks off: %s", log->pod.name, log->trouble);
+        return sw_fail(err, SW_E_UNREACHABLE, "the log of pod %s breaks off: %s", log->pod.name,
+                       log->trouble);
     return sw_pass(err, why);
 }
 
@@ -257,13 +262,14 @@ static int ask(struct sw_connection *conn, struct k8s_log *log, int last, bool p
     return sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
 }
 
-/* The log of the container before this one, where containers are restarted in place. That it is gone is said by
- * what comes first then. */
+/* The log of the container before this one, where containers are restarted in place. That it is gone is said
+ * by what comes first then. */
 static int ask_previous(struct sw_connection *conn, struct k8s_log *log, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (log->pod.restarts == 0 || ask(conn, log, log->cursor->last, true, &why) == 0 || why.code == SW_E_NOT_FOUND) {
+    if (log->pod.restarts == 0 || ask(conn, log, log->cursor->last, true, &why) == 0 ||
+        why.code == SW_E_NOT_FOUND) {
         log->trouble[0] = '\0';
         return 0;
     }
@@ -322,7 +328,8 @@ static bool is_over(struct sw_connection *conn, const struct sw_jobref *job, int
     struct sw_error why = { 0 };
     struct k8s_pod now;
 
-    if (log->bytes || !job->finished || job->best_effort || sw_monotonic_ms() - log->looked_ms < LOOK_EVERY_MS)
+    if (log->bytes || !job->finished || job->best_effort ||
+        sw_monotonic_ms() - log->looked_ms < LOOK_EVERY_MS)
         return false;
     log->looked_ms = sw_monotonic_ms();
     if (k8s_pod_find(conn, job, replica, true, &now, &why) < 0)
@@ -369,7 +376,8 @@ int kubernetes_log_fetch(struct sw_connection *conn, const struct sw_jobref *job
     if (cursor->follow)
         return follow(conn, job, replica, cursor, sink, err);
     log_init(&log, cursor, sink);
-    if (k8s_pod_find(conn, job, replica, job->finished && cursor->life == SW_LOG_LIFE_UNKNOWN, &log.pod, err) < 0)
+    if (k8s_pod_find(conn, job, replica, job->finished && cursor->life == SW_LOG_LIFE_UNKNOWN, &log.pod,
+                     err) < 0)
         return -1;
     if (cursor->life == SW_LOG_LIFE_UNKNOWN || log.pod.life == SW_LOG_NOT_BEGUN)
         cursor->life = log.pod.life;

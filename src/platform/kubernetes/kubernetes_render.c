@@ -376,7 +376,7 @@ static const char *pull_policy(enum k8s_pull_policy pull)
 
 static json_t *runner_words(const struct k8s_site *site)
 {
-    return site->has_secrets ? json_pack("[ssssss]", "all", "--report", K8S_REPORT, "--secrets",
+    return site->has_secrets ? json_pack("[ssssss]", "all", "--report", K8S_REPORT, "--mounted-secrets",
                                          K8S_SECRETS "/secrets", K8S_FILES "/payload.json")
                              : json_pack("[ssss]", "all", "--report", K8S_REPORT, K8S_FILES "/payload.json");
 }

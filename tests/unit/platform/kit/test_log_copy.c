@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_log_copy.c - a platform that throws the beginning of its log away: what it still has is in the copy once, and a
- * line says where something is missing.
+ * test_log_copy.c - a platform that throws the beginning of its log away: what it still has is in the copy
+ * once, and a line says where something is missing.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,8 @@ static int64_t time_of(const struct sw_connection *conn, int i)
     return (BEGAN + i / conn->per_second) * SECOND + i % conn->per_second * 1000;
 }
 
-static int log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica, struct sw_log_cursor *cursor,
-                     const struct sw_log_sink *sink, struct sw_error *err)
+static int log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                     struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
 {
     (void)job, (void)replica, (void)err;
     cursor->life = SW_LOG_GROWS;
@@ -56,7 +56,8 @@ static struct sw_log_spools *log_spools(struct sw_connection *conn)
     return conn->spools;
 }
 
-static const struct sw_platform platform = { .name = "fake", .log_fetch = log_fetch, .log_spools = log_spools };
+static const struct sw_platform platform = { .name = "fake", .log_fetch = log_fetch,
+                                             .log_spools = log_spools };
 static const struct sw_jobref job = { .id = "job-abcdefgh", .attempt = 1 };
 
 static int begin(void **state)
@@ -170,7 +171,8 @@ static void what_was_thrown_away_after_it_was_read_is_not_missing(void **state)
         sw_autofree char *root = sw_format("%s/%d", (char *)*state, from);
         struct sw_connection conn = { .per_second = 10 };
         const struct step steps[] = {
-            { 0, 100, "0-100 " }, { from, 103, "0-103 " }, { from, 150, "0-150 " }, { from + 40, 160, "0-160 " },
+            { 0, 100, "0-100 " }, { from, 103, "0-103 " }, { from, 150, "0-150 " },
+            { from + 40, 160, "0-160 " },
         };
 
         expect_steps(root, &conn, steps, SW_COUNT(steps));
@@ -192,7 +194,8 @@ static void a_copy_of_an_older_version_goes_on(void **state)
     sw_autofree char *note = sw_format("%s/%s/attempt-1/logs/0.state", (char *)*state, job.id);
     struct sw_connection conn = { .per_second = 10 };
     const struct step before[] = { { 0, 100, "0-100 " } };
-    const struct step after[] = { { 0, 130, "0-130 " }, { 0, 200, "0-200 " }, { 300, 310, "0-200 gap 300-310 " } };
+    const struct step after[] = { { 0, 130, "0-130 " }, { 0, 200, "0-200 " },
+                                  { 300, 310, "0-200 gap 300-310 " } };
 
     expect_steps(*state, &conn, before, SW_COUNT(before));
     assert_int_equal(truncate(note, offsetof(struct sw_spool_note, marks)), 0);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -441,9 +442,71 @@ static void several_calls_are_under_way_at_once(void **state)
     assert_int_equal(dropped, 0);
 }
 
+/* A stream's request comes when its connection is there already: a child waits for it. */
+static void serve_stream(void *context, int fd)
+{
+    struct script *script = context;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        serve(context, fd);
+        _exit(0);
+    }
+    script->at++;
+    close(fd);
+}
+
+static struct sw_rest *stream_client(struct script *script, int *tokens)
+{
+    struct sw_rest_options options = {
+        .base_url = "http://127.0.0.1/api/", .name = "Moon",
+        .http = { .serve = serve_stream, .serve_context = script },
+        .token = tokens ? count_tokens : NULL, .token_context = tokens,
+    };
+
+    return sw_rest_open(&options, NULL);
+}
+
+static void a_websocket_is_asked_for_again_with_a_new_token(void **state)
+{
+    struct script script = PLAY({ "Authorization: Bearer tok-one\r\n", STATUS("401 Who", "") },
+                                { "Authorization: Bearer tok-two\r\n",
+                                  STATUS("403 No", "{\"message\":\"no rights\"}") });
+    int tokens = 0;
+    sw_auto(sw_rest) struct sw_rest *rest = stream_client(&script, &tokens);
+    struct sw_error err = { 0 };
+
+    (void)state;
+    assert_null(sw_rest_websocket(rest, &(struct sw_rest_call){ .path = "/x" }, "a", &err));
+    assert_int_equal(script.at, 2);
+    assert_int_equal(err.code, SW_E_REFUSED);
+    assert_string_equal(err.message, "Moon says: no rights");
+    while (wait(NULL) > 0) {
+    }
+}
+
+static void a_page_instead_of_a_websocket_is_a_refusal(void **state)
+{
+    struct script script = PLAY({ "GET /api/x?y=1 HTTP/1.1\r\n", OK("<html>hello</html>") });
+    sw_auto(sw_rest) struct sw_rest *rest = stream_client(&script, NULL);
+    sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
+    struct sw_rest_call call = { .path = "/x?y=1", .seen = &seen };
+    struct sw_error err = { 0 };
+
+    (void)state;
+    assert_null(sw_rest_websocket(rest, &call, NULL, &err));
+    assert_int_equal(err.code, SW_E_REFUSED);
+    assert_non_null(strstr(err.message, "status 200 instead of a stream"));
+    assert_int_equal(seen.status, 200);
+    assert_true(wait(NULL) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_websocket_is_asked_for_again_with_a_new_token),
+        cmocka_unit_test(a_page_instead_of_a_websocket_is_a_refusal),
         cmocka_unit_test(a_call_says_what_it_wants_and_gets_a_document),
         cmocka_unit_test(every_status_has_one_meaning),
         cmocka_unit_test(a_refused_token_is_fetched_again_once),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_kubernetes_files.c - what the states of pods and the words of kubelets mean for logs and files, and the pod
- * that shows a volume.
+ * test_kubernetes_files.c - what the states of pods and the words of kubelets mean for logs and files, and
+ * the pod that shows a volume.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,12 +27,17 @@ static void the_state_of_a_container_tells_whether_its_log_grows(void **state)
     static const struct { const char *status; enum sw_log_life life; } rows[] = {
         { "{}", SW_LOG_NOT_BEGUN },
         { "{'phase':'Pending'}", SW_LOG_NOT_BEGUN },
-        { "{'phase':'Pending','containerStatuses':[{'name':'slipway','state':{'waiting':{}}}]}", SW_LOG_NOT_BEGUN },
-        { "{'phase':'Running','containerStatuses':[{'name':'slipway','state':{'running':{}}}]}", SW_LOG_GROWS },
-        { "{'phase':'Running','containerStatuses':[{'name':'slipway','restartCount':1,'state':{'waiting':{}}}]}",
+        { "{'phase':'Pending','containerStatuses':[{'name':'slipway','state':{'waiting':{}}}]}",
+          SW_LOG_NOT_BEGUN },
+        { "{'phase':'Running','containerStatuses':[{'name':'slipway','state':{'running':{}}}]}",
           SW_LOG_GROWS },
-        { "{'phase':'Running','containerStatuses':[{'name':'slipway','state':{'terminated':{}}}]}", SW_LOG_GROWS },
-        { "{'phase':'Running','containerStatuses':[{'name':'other','state':{'running':{}}}]}", SW_LOG_NOT_BEGUN },
+        { "{'phase':'Running','containerStatuses':[{'name':'slipway','restartCount':1,"
+          "'state':{'waiting':{}}}]}",
+          SW_LOG_GROWS },
+        { "{'phase':'Running','containerStatuses':[{'name':'slipway','state':{'terminated':{}}}]}",
+          SW_LOG_GROWS },
+        { "{'phase':'Running','containerStatuses':[{'name':'other','state':{'running':{}}}]}",
+          SW_LOG_NOT_BEGUN },
         { "{'phase':'Succeeded'}", SW_LOG_ENDED },
         { "{'phase':'Failed','reason':'Evicted'}", SW_LOG_ENDED },
     };
@@ -58,7 +63,7 @@ static void the_words_of_a_refusal_tell_whether_there_will_be_a_log(void **state
         { "pod a-0 does not have a host assigned", K8S_LOG_NOT_BEGUN },
         { "previous terminated container \"slipway\" in pod \"a-0\" not found", K8S_LOG_GONE },
         { "unable to retrieve container logs for containerd://abc", K8S_LOG_GONE },
-        { "failed to try resolving symlinks in path \"/var/log/pods/x/0.log\": lstat: no such file or directory",
+        { "failed to try resolving symlinks in path \"/var/log/x/0.log\": lstat: no such file or directory",
           K8S_LOG_GONE },
         { "pods \"a-0\" is forbidden", K8S_LOG_FAILED },
     };
@@ -102,9 +107,10 @@ static void what_is_above_a_path_is_looked_into(void **state)
 
 static void only_a_mount_that_failed_for_want_of_a_folder_says_so(void **state)
 {
-    sw_auto(json) json_t *missing = parse("[{\"reason\":\"Scheduled\",\"message\":\"No such file or directory\"},"
-                                          "{\"reason\":\"FailedMount\",\"message\":\"MountVolume.SetUp failed for volume "
-                                          "look : hostPath type check failed: /x is not a directory\"}]");
+    sw_auto(json) json_t *missing = parse(
+        "[{\"reason\":\"Scheduled\",\"message\":\"No such file or directory\"},"
+        "{\"reason\":\"FailedMount\",\"message\":\"MountVolume.SetUp failed for volume look : "
+        "hostPath type check failed: /x is not a directory\"}]");
     sw_auto(json) json_t *other = parse("[{\"reason\":\"FailedMount\",\"message\":\"timed out\"},{}]");
 
     (void)state;
@@ -116,16 +122,16 @@ static void only_a_mount_that_failed_for_want_of_a_folder_says_so(void **state)
 static void a_pod_that_shows_files_reads_only_and_ends_by_itself(void **state)
 {
     sw_auto(json) json_t *pod = NULL, *restricted = NULL;
-    struct k8s_helper_wish wish = { .arch = "arm64", .life_s = 600, .node = "n1" };
+    struct k8s_helper_spec shown = { .arch = "arm64", .life_s = 600, .node = "n1" };
     struct k8s_volume volume;
     const json_t *spec, *mounts, *mount;
     size_t i;
 
     (void)state;
     assert_int_equal(k8s_volume_parse("pvc:c/a", &volume, NULL), 0);
-    wish.volume = &volume;
-    pod = k8s_helper_render(&wish, "look-1", "runner-1", false);
-    restricted = k8s_helper_render(&wish, "look-1", "runner-1", true);
+    shown.volume = &volume;
+    pod = k8s_helper_render(&shown, "look-1", "runner-1", false);
+    restricted = k8s_helper_render(&shown, "look-1", "runner-1", true);
     k8s_volume_done(&volume);
     spec = json_object_get(pod, "spec");
     assert_int_equal(sw_json_int(spec, "activeDeadlineSeconds", 0), 600);

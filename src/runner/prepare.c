@@ -300,6 +300,9 @@ static bool any_stays(const json_t *outputs)
 static int prepare_all(struct runner *runner, struct sw_error *err)
 {
     name_config(runner);
+    /* A folder of this job in a volume that jobs share; where it cannot be made, what needs it says so. */
+    if (runner->scratch.kind == RUNNER_MOUNT)
+        sw_mkdirs(runner->scratch.results_root, 0777, NULL);
     if (unpack_code(runner, err) < 0 || fetch_inputs(runner, err) < 0 ||
         runner_declared_inputs(runner, err) < 0 || declare_outputs(runner, true, err) < 0 ||
         runner_declared_outputs(runner, err) < 0 || runner_config_uris(runner, err) < 0 ||

@@ -115,6 +115,7 @@ static void begin(const char *dir)
         *c = (char)tolower(*c);
     make_namespace(name);
     setenv("TAO_K8S_NAMESPACE", name, 1);
+    setenv("SLIPWAY_K8S_HELPER_IMAGE", getenv("K8S_IMAGE"), 1);      /* nodes have no network */
     snprintf(mount, sizeof mount, "%s:%s", dir, dir);
     snprintf(results, sizeof results, "/results=%s", folder);
 }

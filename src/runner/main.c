@@ -10,6 +10,7 @@
  *     list      what is in a folder (list.c); has no payload
  *     pack      a folder as a tar on standard output (pack.c); likewise
  *     wait      for ever, in a container that shows files (pack.c); likewise
+ *     install   this file, as another one (main.c); likewise
  *     beside    a command that sees what the job sees (beside.c); has no payload
  *
  * The report is a small JSON file for our caller: an exit code cannot say whether 137

@@ -183,7 +183,6 @@ static json_t *environment(const struct sw_plan *plan, const struct k8s_site *si
     json_t *list = json_array(), *value;
     const char *name;
 
-    sw_job_env_defaults(true, NULL, env);
     /* Devices that come as other resources or claims must stay visible. */
     if (plan->gpus == 0 && !options.limits && !options.resource_claims)
         json_object_set_new(env, "NVIDIA_VISIBLE_DEVICES", json_string("void"));
@@ -530,6 +529,8 @@ struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k
         return NULL;
     json_decref(payload->env);                 /* the container has it */
     payload->env = NULL;
+    payload->defaults = json_object();         /* which an image may set, too */
+    sw_job_env_defaults(true, NULL, payload->defaults);
     payload->scratch_dir = sw_strdup(K8S_WORK);
     payload->results_dir = k8s_results_inside(plan);
     payload->time_ms = plan->time_ms;

@@ -146,6 +146,13 @@ static void judge(struct sw_connection *conn, struct k8s_seen *known, struct ext
     k8s_judge(known, seen);
 }
 
+/* A job that ran waits again: the watch may have begun a moment before it started, and be behind. */
+static bool goes_back(const struct sw_observation *seen)
+{
+    return seen->presence == SW_PRESENT && seen->state == SW_PENDING && seen->job.state == SW_RUNNING &&
+           seen->attempt <= seen->job.attempt;
+}
+
 static int observe_one(struct sw_connection *conn, const json_t *list, struct extras *extras,
                        struct sw_observation *seen, struct sw_error *err)
 {
@@ -154,7 +161,7 @@ static int observe_one(struct sw_connection *conn, const json_t *list, struct ex
 
     k8s_find(list, &seen->job, &known);
     judge(conn, &known, extras, seen);
-    if (seen->presence != SW_ABSENT)
+    if (seen->presence != SW_ABSENT && !goes_back(seen))
         return 0;
     if (k8s_get(conn, &seen->job, &own, err) < 0)
         return -1;

@@ -2,7 +2,7 @@
 /*
  * fixture_kubernetes.c - pods of the real node that tests/k8s/cluster --real started: behaviours become shell text for
  * the busybox of its image. The case's folder is a folder of the node, mounted at its own place, so commands see it;
- * results are in there, too. The API server is reached by plain HTTP through `kubectl proxy`
+ * results are in another one. The API server is reached by plain HTTP through `kubectl proxy`
  * (SLIPWAY_TEST_K8S_PROXY is its port), and through a proxy of the case that can make faults.
  */
 #include <arpa/inet.h>
@@ -105,7 +105,8 @@ static void begin(const char *dir)
     char path[256], folder[240], name[64];
 
     snprintf(path, sizeof path, "%s/kubeconfig", dir);
-    snprintf(folder, sizeof folder, "%s/kept", dir);
+    /* Not in the case's folder: `rm` leaves what is on a volume of the user. */
+    snprintf(folder, sizeof folder, "%s%s", getenv("K8S_SHARED"), strrchr(dir, '/'));
     mkdir(folder, 0777);
     write_kubeconfig(path);
     setenv("KUBECONFIG", path, 1);

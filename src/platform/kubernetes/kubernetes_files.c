@@ -255,14 +255,14 @@ char *kubernetes_results_dir(struct sw_connection *conn, const struct sw_jobref 
 static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_plan *plan,
                  const char *to, struct sw_error *err)
 {
-    sw_autofree char *source = k8s_results_source(plan), *inside = k8s_results_inside(plan);
+    sw_autofree char *source = k8s_results_source(plan);
     struct sw_error why = { 0 };
     struct k8s_pod pod;
 
     if (k8s_pod_find(conn, job, 0, true, &pod, &why) < 0 && why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
     if (pod.name[0] && pod.life == SW_LOG_GROWS)
-        return unpack(conn, pod.name, pod.container, inside, to, err);
+        return unpack(conn, pod.name, pod.container, K8S_RESULTS, to, err);
     return source ? from_volume(conn, plan, source, &pod, to, err) : stayed(job, err);
 }
 

@@ -219,7 +219,6 @@ json_t *k8s_volume_source(const struct k8s_volume *volume, const char *name);   
 /* The writable volume at /results, with the job's own folder in it: "pvc:NAME/ID"; owned; NULL: results stay in the
  * pod. */
 char *k8s_results_source(const struct sw_plan *plan);
-char *k8s_results_inside(const struct sw_plan *plan);                /* "/results", or "/results/ID"; owned */
 
 /* Several ranks: marks the outputs ("own") that lie in no volume that all pods share. */
 void k8s_mark_own(const struct sw_plan *plan, json_t *outputs);

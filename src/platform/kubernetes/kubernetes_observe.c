@@ -165,6 +165,8 @@ static int observe_one(struct sw_connection *conn, const json_t *list, struct ex
         return 0;
     if (k8s_get(conn, &seen->job, &own, err) < 0)
         return -1;
+    sw_observation_done(seen);
+    *seen = (struct sw_observation){ .job = seen->job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     k8s_find(own, &seen->job, &known);
     judge(conn, &known, extras, seen);
     if (seen->presence == SW_ABSENT && !sw_text_empty(seen->job.remote_id))

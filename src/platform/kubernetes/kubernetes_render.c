@@ -151,7 +151,6 @@ static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, co
 {
     enum { ADDRESSES_MAX = 65536 };            /* one variable of a process may have 131,072 bytes */
     sw_auto(sw_buf) struct sw_buf first = SW_BUF_INIT, workers = SW_BUF_INIT;
-    sw_autofree char *results = k8s_results_inside(plan);
     bool alone = plan->nodes == 1;
     bool one_runner = engine->rank_from && !*engine->rank_from;
 
@@ -167,7 +166,7 @@ static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, co
         .master_port = k8s_job_options(plan->options).master_port,
         .worker_addrs = workers.length < ADDRESSES_MAX && (alone || engine->others) ? sw_buf_text(&workers)
                                                                                     : NULL,
-        .results_root = K8S_RESULTS, .results_above = K8S_RESULTS, .results_dir = results,
+        .results_root = K8S_RESULTS, .results_above = K8S_RESULTS, .results_dir = K8S_RESULTS,
     }, env);
     if (!alone && !one_runner && engine->rank_from)
         json_object_set_new(env, "SLIPWAY_RANK_FROM", json_string(engine->rank_from));
@@ -532,7 +531,7 @@ struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k
     payload->defaults = json_object();         /* which an image may set, too */
     sw_job_env_defaults(true, NULL, payload->defaults);
     payload->scratch_dir = sw_strdup(K8S_WORK);
-    payload->results_dir = k8s_results_inside(plan);
+    payload->results_dir = sw_strdup(K8S_RESULTS);
     payload->time_ms = plan->time_ms;
     payload->redact = true;
     if (plan->nodes > 1)

@@ -19,15 +19,15 @@ class Refused(Exception):
 class Api:
     """As the administrator, or as the user of a token. `get` and its like return the parsed answer or raise."""
 
-    def __init__(self, token=None, bed=BED, timeout=30):
-        self.token, self.timeout = token, timeout
+    def __init__(self, token=None, bed=BED, timeout=30, port=PORT):
+        self.token, self.timeout, self.port = token, timeout, port
         self.context = ssl.create_default_context(cafile=f"{bed}/ca.crt")
         if not token:
             self.context.load_cert_chain(f"{bed}/pki/admin.crt", f"{bed}/pki/admin.key")
 
     def ask(self, method, path, body=None, kind="application/json"):
         """Status and parsed answer (text where it is no JSON)."""
-        line = http.client.HTTPSConnection(HOST, PORT, timeout=self.timeout, context=self.context)
+        line = http.client.HTTPSConnection(HOST, self.port, timeout=self.timeout, context=self.context)
         headers = {"Content-Type": kind, **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
         try:
             line.request(method, path, None if body is None else json.dumps(body), headers)

@@ -79,6 +79,8 @@ CONTROLS = {
     "restart-apiserver": (restart_apiserver, "both"),
     "freeze-apiserver": (lambda: servers.send("kube-apiserver", signal.SIGSTOP), "it accepts connections and answers nothing"),
     "thaw-apiserver": (lambda: servers.send("kube-apiserver", signal.SIGCONT), "and answers again"),
+    "start-other": (servers.start_other, "a second cluster with nothing in it, kubeconfig-other"),
+    "stop-other": (lambda: stop("kube-apiserver-other"), "and it is gone"),
     "compact": (compact, "only the present is known: an older resourceVersion is answered 410"),
     "stop-scheduler": (lambda: stop("kube-scheduler"), "new pods stay where they are"),
     "start-scheduler": (servers.start_scheduler, "and are placed again"),

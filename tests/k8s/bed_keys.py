@@ -39,12 +39,12 @@ def sign(name, subject, extension):
             "-out", f"{PKI}/{name}.crt")
 
 
-def write_kubeconfig(path, user, namespace="default"):
+def write_kubeconfig(path, user, namespace="default", port=PORT):
     """JSON is YAML, too. `user` is the part that proves who asks."""
     with open(path, "w", encoding="ascii", opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
         json.dump({
             "apiVersion": "v1", "kind": "Config", "current-context": "bed",
-            "clusters": [{"name": "bed", "cluster": {"server": URL, "certificate-authority": f"{BED}/ca.crt"}}],
+            "clusters": [{"name": "bed", "cluster": {"server": f"https://{HOST}:{port}", "certificate-authority": f"{BED}/ca.crt"}}],
             "users": [{"name": "bed", "user": user}],
             "contexts": [{"name": "bed", "context": {"cluster": "bed", "user": "bed", "namespace": namespace}}],
         }, out, indent=1)

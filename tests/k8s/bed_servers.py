@@ -12,9 +12,10 @@ import subprocess
 import time
 
 from bed_api import BED, PORT, Api
-from bed_keys import PKI
+from bed_keys import PKI, certificate, write_kubeconfig
 
 ETCD, ETCD_PEER, KWOK_PORT = "http://127.0.0.1:2379", "http://127.0.0.1:2380", 10247
+OTHER_PORT = 7443
 LOG, STATE = f"{BED}/log", f"{BED}/state.json"
 AUDIT_POLICY = {
     # Requests of the bed's own parts are not written down; of all others, who asked for what.
@@ -128,21 +129,35 @@ def start_etcd():
                f"--initial-advertise-peer-urls={ETCD_PEER}", f"--initial-cluster=bed={ETCD_PEER}")
 
 
+def apiserver_flags(port, audit):
+    patience = state()["eviction"]
+    return (f"--etcd-servers={ETCD}", f"--secure-port={port}", "--bind-address=0.0.0.0",
+            "--advertise-address=10.89.0.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
+            "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", f"--client-ca-file={BED}/ca.crt",
+            "--tls-cert-file=apiserver.crt", "--tls-private-key-file=apiserver.key", "--token-auth-file=tokens.csv",
+            "--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=accounts.key",
+            "--service-account-signing-key-file=accounts.key", "--kubelet-client-certificate=to-kubelet.crt",
+            "--kubelet-client-key=to-kubelet.key", "--kubelet-preferred-address-types=InternalIP",
+            f"--default-not-ready-toleration-seconds={patience}", f"--default-unreachable-toleration-seconds={patience}",
+            "--audit-policy-file=audit.json", f"--audit-log-path={audit}", "--audit-log-maxsize=2000",
+            *state()["apiserver"])
+
+
 def start_apiserver(wait=True):
     write(f"{PKI}/audit.json", json.dumps(AUDIT_POLICY))
-    patience = state()["eviction"]
-    start_tool("kube-apiserver", f"--etcd-servers={ETCD}", f"--secure-port={PORT}", "--bind-address=0.0.0.0",
-               "--advertise-address=10.89.0.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
-               "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", f"--client-ca-file={BED}/ca.crt",
-               "--tls-cert-file=apiserver.crt", "--tls-private-key-file=apiserver.key", "--token-auth-file=tokens.csv",
-               "--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=accounts.key",
-               "--service-account-signing-key-file=accounts.key", "--kubelet-client-certificate=to-kubelet.crt",
-               "--kubelet-client-key=to-kubelet.key", "--kubelet-preferred-address-types=InternalIP",
-               f"--default-not-ready-toleration-seconds={patience}", f"--default-unreachable-toleration-seconds={patience}",
-               "--audit-policy-file=audit.json", f"--audit-log-path={BED}/audit.log", "--audit-log-maxsize=2000",
-               *state()["apiserver"])
+    start_tool("kube-apiserver", *apiserver_flags(PORT, f"{BED}/audit.log"))
     if wait:
         wait_for("the API server", Api(timeout=5).is_ready, "kube-apiserver")
+
+
+def start_other():
+    """A second cluster that shares etcd, but nothing in it, with the first; it has no controllers and no nodes."""
+    name = "kube-apiserver-other"
+    start(name, [state()["kubemini"], "kube-apiserver", *apiserver_flags(OTHER_PORT, f"{BED}/audit-other.log"),
+                 "--etcd-prefix=/other"])
+    write_kubeconfig(f"{BED}/kubeconfig-other", certificate("admin"), port=OTHER_PORT)
+    wait_for("the other API server", Api(timeout=5, port=OTHER_PORT).is_ready, name)
+    wait_for("its first namespace", lambda: Api(port=OTHER_PORT).ask("GET", "/api/v1/namespaces/kube-system")[0] == 200, name)
 
 
 def start_controllers():

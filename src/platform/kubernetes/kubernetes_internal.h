@@ -222,6 +222,8 @@ char *k8s_results_source(const struct sw_plan *plan);
 
 /* Several ranks: marks the outputs ("own") that lie in no volume that all pods share. */
 void k8s_mark_own(const struct sw_plan *plan, json_t *outputs);
+/* The first output that went with its pod, so that it cannot be brought again; borrowed; NULL: none. */
+const char *k8s_output_lost(const struct sw_plan *plan);
 
 /* The table for kit/rest: fields of a Job that an error names, and the keys that decide them. */
 extern const struct sw_rest_field k8s_fields[];

@@ -413,6 +413,18 @@ static json_t *copied(const json_t *document)
     return json_array_size(document) + json_object_size(document) > 0 ? json_deep_copy(document) : NULL;
 }
 
+/* Nodes with GPUs are often tainted with the name of the resource, for jobs without. */
+static json_t *tolerations(const struct sw_plan *plan, const struct k8s_job_options *options)
+{
+    json_t *all = copied(options->tolerations);
+
+    if (plan->gpus == 0)
+        return all;
+    all = all ? all : json_array();
+    json_array_append_new(all, sw_json_object(SW_STR("key", options->gpu_resource), SW_STR("operator", "Exists")));
+    return all;
+}
+
 static json_t *pod_spec(const struct sw_plan *plan, const struct k8s_site *site,
                         const struct k8s_job_options *options,
                         json_t *volumes, json_t *main, json_t *security)
@@ -431,7 +443,7 @@ static json_t *pod_spec(const struct sw_plan *plan, const struct k8s_site *site,
         SW_STR_OPT("dnsPolicy", options->host_network ? "ClusterFirstWithHostNet" : NULL),
         SW_SUB("imagePullSecrets", secret ? json_pack("[{s:s}]", "name", secret) : NULL),
         SW_SUB("nodeSelector", copied(options->node_selector)),
-        SW_SUB("tolerations", copied(options->tolerations)),
+        SW_SUB("tolerations", tolerations(plan, options)),
         SW_SUB("affinity", affinity(plan, site, options->affinity)),
         SW_SUB("topologySpreadConstraints", copied(options->topology_spread)),
         SW_SUB("resourceClaims", copied(options->resource_claims)),

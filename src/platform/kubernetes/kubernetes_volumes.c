@@ -306,6 +306,15 @@ char *k8s_results_source(const struct sw_plan *plan)
                      sw_text_ends(folder, "/") ? "" : "/", plan->job_id);
 }
 
+/* Does it lie on a volume that outlives the pod? */
+static bool is_kept(const struct k8s_volumes *all, const char *path)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (is_folder_elsewhere(&all->items[i]) && is_at_or_below(path, all->items[i].target))
+            return true;
+    return false;
+}
+
 void k8s_mark_own(const struct sw_plan *plan, json_t *outputs)
 {
     sw_auto(k8s_volumes) struct k8s_volumes all = { 0 };
@@ -316,13 +325,27 @@ void k8s_mark_own(const struct sw_plan *plan, json_t *outputs)
         return;
     json_array_foreach(outputs, i, entry) {
         const char *path = sw_json_str(entry, "path");
-        bool own = path != NULL;
 
-        for (size_t v = 0; own && v < all.count; v++)
-            own = !is_folder_elsewhere(&all.items[v]) || !is_at_or_below(path, all.items[v].target);
-        if (own)
+        if (path && !is_kept(&all, path))
             json_object_set_new(entry, "own", json_true());
     }
+}
+
+const char *k8s_output_lost(const struct sw_plan *plan)
+{
+    sw_auto(k8s_volumes) struct k8s_volumes all = { 0 };
+    size_t i;
+    json_t *entry;
+
+    if (k8s_volumes_read(plan, &all, NULL) < 0)
+        return NULL;
+    json_array_foreach(plan->outputs, i, entry) {
+        const char *path = sw_json_str(entry, "path");
+
+        if (path && !is_kept(&all, path))
+            return path;
+    }
+    return NULL;
 }
 
 /* ---- inputs and outputs -------------------------------------------------------------------------- */

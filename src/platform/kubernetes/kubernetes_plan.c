@@ -65,10 +65,12 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 
 json_t *kubernetes_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    enum k8s_security security = k8s_job_options(plan->options).security;
+    struct k8s_job_options options = k8s_job_options(plan->options);
     struct k8s_site site = { .attempt = 1, .namespace = conn->namespace, .owner = "",
-                             .runner = "slipway-runner", .has_secrets = sw_sends_secrets(plan),
-                             .restricted = security == K8S_SECURITY_RESTRICTED };
+                             .arch = k8s_arch_name(options.arch), .runner = "slipway-runner",
+                             .pull_secret = options.image_pull_secret,
+                             .has_secrets = sw_sends_secrets(plan),
+                             .restricted = options.security == K8S_SECURITY_RESTRICTED };
     const struct k8s_engine *engine = k8s_engine_for(plan, has_nothing, NULL, err);
     json_t *object = engine ? k8s_render_object(plan, &site, engine, err) : NULL;
     sw_auto(json) json_t *sends = json_array();

@@ -83,7 +83,8 @@ static void take_prepared(struct runner *runner, const json_t *json)
 
 /* ---- the steps ----------------------------------------------------------------------------- */
 
-/* A platform whose files are limited in size brings the archive in pieces: PATH.0, PATH.1, ... become `whole`. */
+/* A platform whose files are limited in size brings the archive in pieces: PATH.0, PATH.1, ... become
+ * `whole`. */
 static int join_pieces(const char *path, int64_t pieces, const char *whole, struct sw_error *err)
 {
     sw_autofd int out = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

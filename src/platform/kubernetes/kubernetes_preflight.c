@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "core/runner_image.h"
+#include "platform/kubernetes/kubernetes_submit.h"
 
 enum { MINOR_LEAST = 29 };           /* of version 1 */
 
@@ -232,8 +233,7 @@ static void check_capacity(const struct k8s_checks *checks, struct k8s_capacity 
 
 static void check_runner(const struct k8s_checks *checks, const struct k8s_capacity *capacity)
 {
-    static const char *const chosen[] = { [K8S_ARCH_AMD64] = "amd64", [K8S_ARCH_ARM64] = "arm64" };
-    const char *arch = checks->options.arch != K8S_ARCH_AUTO ? chosen[checks->options.arch]
+    const char *arch = checks->options.arch != K8S_ARCH_AUTO ? k8s_arch_name(checks->options.arch)
                        : *capacity->arch ? capacity->arch : "amd64";
     enum k8s_runner_way way = checks->options.runner;
     const char *from = checks->options.runner_image;
@@ -243,7 +243,7 @@ static void check_runner(const struct k8s_checks *checks, const struct k8s_capac
 
     if (way == K8S_RUNNER_IMAGE)
         message = sw_format("from image %s", from ? from : "(none is named)");
-    else if (!sw_embedded_runner(strcmp(arch, "arm64") == 0 ? "aarch64" : "x86_64", &size, &why))
+    else if (!sw_embedded_runner(k8s_uname(arch), &size, &why))
         found_error(checks, "runner", &why);
     else
         message = sw_format("%s, %zu kB in a %s", arch, size / 1000,

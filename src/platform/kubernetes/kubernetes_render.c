@@ -85,7 +85,7 @@ static void add_users(const struct sw_plan *plan, bool as_labels, json_t *out)
     }
 }
 
-json_t *k8s_render_labels(const struct sw_plan *plan, const struct k8s_site *site)
+static json_t *labels_of(const struct sw_plan *plan, const struct k8s_site *site)
 {
     json_t *labels = json_object();
     sw_auto(json) json_t *ours = sw_json_object(
@@ -99,7 +99,7 @@ json_t *k8s_render_labels(const struct sw_plan *plan, const struct k8s_site *sit
     return labels;
 }
 
-json_t *k8s_render_annotations(const struct sw_plan *plan, const struct k8s_site *site)
+static json_t *notes_of(const struct sw_plan *plan, const struct k8s_site *site)
 {
     json_t *notes = json_object();
     sw_auto(json) json_t *ours = sw_json_object(
@@ -113,21 +113,26 @@ json_t *k8s_render_annotations(const struct sw_plan *plan, const struct k8s_site
     return notes;
 }
 
-json_t *k8s_render_metadata(const struct sw_plan *plan, const struct k8s_site *site, const char *name)
+static json_t *metadata_of(const struct sw_plan *plan, const struct k8s_site *site, const char *name)
 {
     return sw_json_object(SW_STR("name", name), SW_STR_OPT("namespace", site->namespace),
-                          SW_SUB("labels", k8s_render_labels(plan, site)),
-                          SW_SUB("annotations", k8s_render_annotations(plan, site)));
+                          SW_SUB("labels", labels_of(plan, site)),
+                          SW_SUB("annotations", notes_of(plan, site)));
+}
+
+json_t *k8s_render_head(const struct sw_plan *plan, const struct k8s_site *site, const char *kind,
+                        const char *name)
+{
+    return sw_json_object(SW_STR("apiVersion", "v1"), SW_STR("kind", kind),
+                          SW_SUB("metadata", metadata_of(plan, site, name)));
 }
 
 void k8s_render_owned(json_t *object, const json_t *owner)
 {
-    const json_t *metadata = json_object_get(owner, "metadata");
-
     json_object_set_new(json_object_get(object, "metadata"), "ownerReferences",
                         json_pack("[o]", sw_json_object(
         SW_STR("apiVersion", sw_json_str(owner, "apiVersion")), SW_STR("kind", sw_json_str(owner, "kind")),
-        SW_STR("name", sw_json_str(metadata, "name")), SW_STR("uid", sw_json_str(metadata, "uid")),
+        SW_STR("name", k8s_meta(owner, "name")), SW_STR("uid", k8s_meta(owner, "uid")),
         SW_BOOL("controller", false), SW_BOOL("blockOwnerDeletion", false))));
 }
 
@@ -472,8 +477,8 @@ json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site,
         !(security = pod_security(&options, site, err)))
         return NULL;
     return sw_json_object(
-        SW_SUB("metadata", sw_json_object(SW_SUB("labels", k8s_render_labels(plan, site)),
-                                          SW_SUB("annotations", k8s_render_annotations(plan, site)))),
+        SW_SUB("metadata", sw_json_object(SW_SUB("labels", labels_of(plan, site)),
+                                          SW_SUB("annotations", notes_of(plan, site)))),
         SW_SUB("spec", pod_spec(plan, site, &options, volumes, main, security)));
 }
 
@@ -507,7 +512,7 @@ json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *sit
     if (!spec)
         return NULL;
     k8s_name(name, plan->job_id, site->attempt);
-    metadata = k8s_render_metadata(plan, site, name);
+    metadata = metadata_of(plan, site, name);
     labels = json_object_get(metadata, "labels");
     if (kueue)
         json_object_set_new(labels, "kueue.x-k8s.io/queue-name", sw_json_text(options.queue));
@@ -521,14 +526,14 @@ json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *sit
 json_t *k8s_render_service(const struct sw_plan *plan, const struct k8s_site *site)
 {
     char name[K8S_NAME_SIZE];
+    json_t *service;
 
     k8s_name(name, plan->job_id, site->attempt);
-    return sw_json_object(
-        SW_STR("apiVersion", "v1"), SW_STR("kind", "Service"),
-        SW_SUB("metadata", k8s_render_metadata(plan, site, name)),
-        SW_SUB("spec", sw_json_object(
-            SW_STR("clusterIP", "None"), SW_BOOL("publishNotReadyAddresses", true),
-            SW_SUB("selector", sw_json_object(SW_STR("batch.kubernetes.io/job-name", name))))));
+    service = k8s_render_head(plan, site, "Service", name);
+    json_object_set_new(service, "spec", sw_json_object(
+        SW_STR("clusterIP", "None"), SW_BOOL("publishNotReadyAddresses", true),
+        SW_SUB("selector", sw_json_object(SW_STR("batch.kubernetes.io/job-name", name)))));
+    return service;
 }
 
 struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site,

@@ -39,7 +39,6 @@ void k8s_volume_done(struct k8s_volume *volume)
     free(volume->target);
     *volume = (struct k8s_volume){ 0 };
 }
-static inline void k8s_volume_auto(struct k8s_volume *volume) { k8s_volume_done(volume); }
 
 void k8s_volumes_done(struct k8s_volumes *volumes)
 {

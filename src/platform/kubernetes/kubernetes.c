@@ -40,6 +40,7 @@ static void kubernetes_close(struct sw_connection *conn)
     kube_close(conn->kube);
     json_decref(conn->runners);
     json_decref(conn->groups);
+    k8s_recent_forget(conn);
     pthread_mutex_destroy(&conn->lock);
     free(conn->helper_image);
     free(conn->root);

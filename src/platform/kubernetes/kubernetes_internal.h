@@ -107,6 +107,11 @@ struct sw_connection {
     pthread_mutex_t lock;            /* of what follows */
     json_t *runners;                 /* names of runner ConfigMaps that are there: name -> true */
     json_t *groups;                  /* API groups that the server has: name -> version; NULL: not asked */
+    struct k8s_recent_nodes {        /* the nodes as they were a moment ago; see kubernetes_nodes.c */
+        json_t *nodes;               /* shared and never changed; NULL: none, or listing is forbidden */
+        char *asked;                 /* the options whose labels were kept */
+        int64_t until_ms;            /* monotonic; 0: nothing is known */
+    } recent;
 };
 
 /* One call, answered within K8S_PATIENCE_MS. GET when `method` is NULL. `json` may be NULL. */
@@ -296,9 +301,11 @@ void k8s_capacity_words(const struct k8s_capacity *capacity, struct sw_buf *out)
 int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,
                        struct sw_error *err);
 /* All of it for this plan. 1: listing nodes is forbidden, so nothing is known. *products (may be NULL): the
- * owned array for site.gpu_products, NULL: none. */
+ * owned array for site.gpu_products, NULL: none. Without pods, nodes that were listed seconds ago will do. */
 int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool with_pods, json_t **products,
                     struct k8s_capacity *out, struct sw_error *err);
+/* The next k8s_capacity_of() lists again. */
+void k8s_recent_forget(struct sw_connection *conn);
 
 /* ---- observation (kubernetes_states.c, kubernetes_waiting.c), pure ------------------------------- */
 

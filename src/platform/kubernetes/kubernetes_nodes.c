@@ -4,12 +4,19 @@
  *
  * Only what is counted is kept: of a node the labels that this job asks about, of all pods of a node the sum
  * of their requests. So the memory that it takes does not depend on the number of pods.
+ *
+ * A submit asks for the nodes twice, before it and within it, and many submits ask again and again: the list is
+ * kept for a few seconds. The API server may hold such a question for 100 ms, until its own memory is up to date.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
+
+enum { RECENT_MS = 5000 };
 
 struct reading {
     json_t *into;
@@ -98,13 +105,55 @@ static json_t *products_like(const json_t *nodes, const char *type)
     return names;
 }
 
+/* ---- kept for a moment --------------------------------------------------------------------------- */
+
+void k8s_recent_forget(struct sw_connection *conn)
+{
+    struct k8s_recent_nodes old;
+
+    pthread_mutex_lock(&conn->lock);
+    old = conn->recent;
+    conn->recent = (struct k8s_recent_nodes){ 0 };
+    pthread_mutex_unlock(&conn->lock);
+    json_decref(old.nodes);
+    free(old.asked);
+}
+
+static bool recall(struct sw_connection *conn, const char *asked, json_t **nodes)
+{
+    const struct k8s_recent_nodes *recent = &conn->recent;
+    bool known;
+
+    pthread_mutex_lock(&conn->lock);
+    known = sw_monotonic_ms() < recent->until_ms && sw_text_same(recent->asked, asked);
+    *nodes = known ? json_incref(recent->nodes) : NULL;
+    pthread_mutex_unlock(&conn->lock);
+    return known;
+}
+
+static int recent_nodes(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, struct sw_error *err)
+{
+    sw_autofree char *asked = plan->options ? sw_json_dump(plan->options) : sw_strdup("");
+
+    if (recall(conn, asked, nodes))
+        return 0;
+    if (k8s_capacity_lists(conn, plan, nodes, NULL, err) < 0)
+        return -1;
+    k8s_recent_forget(conn);
+    pthread_mutex_lock(&conn->lock);
+    if (!conn->recent.until_ms)          /* another thread may have been faster */
+        conn->recent = (struct k8s_recent_nodes){ json_incref(*nodes), sw_take(asked), sw_monotonic_ms() + RECENT_MS };
+    pthread_mutex_unlock(&conn->lock);
+    return 0;
+}
+
 int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool with_pods, json_t **products,
                     struct k8s_capacity *out, struct sw_error *err)
 {
     sw_auto(json) json_t *nodes = NULL, *used = NULL, *like = NULL, *pod = NULL;
     struct k8s_site site = { .attempt = 1, .namespace = conn->namespace };
 
-    if (k8s_capacity_lists(conn, plan, &nodes, with_pods ? &used : NULL, err) < 0)
+    if ((with_pods ? k8s_capacity_lists(conn, plan, &nodes, &used, err) : recent_nodes(conn, plan, &nodes, err)) < 0)
         return -1;
     if (!nodes)
         return 1;

@@ -10,8 +10,9 @@
  * program is not part of it, so the difference to `measure ... slipway run -d` is the start.
  *
  * With `turns` it does one thing for each line of its input ("submit", "refresh", "cancel": the job
- * that came first) and answers with "WALL<TAB>CPU<TAB>ID" in microseconds, so that the caller can let
- * others have a turn in between.
+ * that came first, "wait": a second for the job that came first, which starts what platforms do for those
+ * who wait) and answers with "WALL<TAB>CPU<TAB>ID" in microseconds, so that the caller can let others have a
+ * turn in between. A refresh before the first submit is of all that the store has.
  */
 #include <slipway.h>
 
@@ -22,7 +23,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { MOST = 100000 };
+enum { MOST = 100000, WAIT_MS = 1000 };
 
 static char (*ids)[SW_ID_SIZE];
 static long *wall, *cpu;
@@ -98,7 +99,8 @@ static int submit_one(struct bench *bench, struct sw_error *err)
 static int refresh_one(struct bench *bench, struct sw_error *err)
 {
     struct sw_list_options active = { .size = sizeof active, .look = SW_LOOK_REFRESH,
-                                      .state = "active", .limit = (size_t)bench->submitted };
+                                      .state = "active",
+                                      .limit = bench->submitted ? (size_t)bench->submitted : MOST };
     char *answer = sw_list(bench->session, &active, err);
 
     sw_text_free(answer);
@@ -108,6 +110,18 @@ static int refresh_one(struct bench *bench, struct sw_error *err)
 static int cancel_one(struct bench *bench, struct sw_error *err)
 {
     return sw_cancel(bench->session, ids[bench->canceled++], err);
+}
+
+/* That it is not over is what is expected. */
+static int wait_one(struct bench *bench, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int status;
+
+    if (sw_wait(bench->session, ids[0], WAIT_MS, NULL, NULL, &status, &why) == 0 || why.code == SW_E_TIMEOUT)
+        return 0;
+    *err = why;
+    return -1;
 }
 
 static int timed(act_fn *act, struct bench *bench, int i, struct sw_error *err)
@@ -136,6 +150,7 @@ static const struct turn {
     { "submit\n", submit_one },
     { "refresh\n", refresh_one },
     { "cancel\n", cancel_one },
+    { "wait\n", wait_one },
 };
 
 /* Until the input ends. */

@@ -34,6 +34,7 @@ struct sw_payload {
     char *scratch_dir;        /* our own folder there (inputs, config); NULL: by the environment */
     char *results_dir;        /* local folder of the results; NULL: by the environment */
     json_t *env;              /* object name -> text */
+    json_t *defaults;         /* likewise, for what neither env nor the image sets; or NULL */
     json_t *secrets;          /* array of names the command may see */
     json_t *credentials;      /* array of names that only the runner may see */
     json_t *settings;         /* object name -> text: settings of its data for the runner alone; or NULL */

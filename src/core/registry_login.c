@@ -298,7 +298,8 @@ static void add_login(struct sw_buf *out, const struct sw_registry_login *login,
 }
 
 /* As above: written into memory of known size. */
-void sw_registry_docker_config(const struct sw_registry_login *login, const char *registry, struct sw_buf *out)
+void sw_registry_docker_config(const struct sw_registry_login *login, const char *registry,
+                               struct sw_buf *out)
 {
     const char *secret = sw_secret_reveal(login->secret), *user = login->user ? login->user : "";
     sw_auto(sw_text_wipe) char *pair = sw_format("%s:%s", user, secret);

@@ -42,9 +42,10 @@ const char *sw_registry_variable(const char *registry);
 /* The X-Registry-Auth header of the Docker Engine API; NULL: no login. Release with sw_text_wipe(). */
 char *sw_registry_auth_header(const struct sw_registry_login *login, const char *registry);
 
-/* A login as docker's configuration has it, {"auths":{HOST:{...}}}, for an image pull secret; appended to an empty
- * buffer, which the caller wipes. login->secret is not NULL. */
-void sw_registry_docker_config(const struct sw_registry_login *login, const char *registry, struct sw_buf *out);
+/* A login as docker's configuration has it, {"auths":{HOST:{...}}}, for an image pull secret; appended to
+ * an empty buffer, which the caller wipes. login->secret is not NULL. */
+void sw_registry_docker_config(const struct sw_registry_login *login, const char *registry,
+                               struct sw_buf *out);
 
 /* ---- docker's configuration ---------------------------------------------------------------------- */
 

@@ -164,7 +164,7 @@ static void judge_absence(struct poll_entry *entry, struct sw_observation *seen,
 
     if ((job->phase == SW_PHASE_SUBMITTING || seen->unattended) && job->canceling) {
         monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled before anything was started");
-    } else if (job->canceling) {                   /* what was asked for, by a client that did not see its end */
+    } else if (job->canceling) {             /* what was asked for, by a client that did not see its end */
         monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
     } else if (job->phase == SW_PHASE_SUBMITTING && job->attempt > 1) {
         seen->presence = SW_UNSEEN;
@@ -391,7 +391,8 @@ static int judge(struct poll_batch *batch, struct sw_error *err)
                 return -1;
         } else if (seen->presence == SW_ABSENT) {
             judge_absence(entry, seen, batch->now_ms);
-        } else if (entry->job.canceling && seen->by_absence && sw_text_same(seen->reason, SW_REASON_REMOVED)) {
+        } else if (entry->job.canceling && seen->by_absence &&
+                   sw_text_same(seen->reason, SW_REASON_REMOVED)) {
             monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
         } else if (seen->presence == SW_PRESENT && entry->job.phase == SW_PHASE_SUBMITTING &&
                    take_over(batch, entry, err) < 0) {

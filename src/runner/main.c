@@ -10,6 +10,7 @@
  *     list      what is in a folder (list.c); has no payload
  *     pack      a folder as a tar on standard output (pack.c); likewise
  *     wait      for ever, in a container that shows files (pack.c); likewise
+ *     install   this file, as another one (main.c); likewise
  *     beside    a command that sees what the job sees (beside.c); has no payload
  *
  * The report is a small JSON file for our caller: an exit code cannot say whether 137
@@ -28,7 +29,7 @@
 #include "runner/archive.h"
 #include "runner/runner.h"
 
-enum { PAYLOAD_MAX = 8 * 1024 * 1024 };
+enum { PAYLOAD_MAX = 8 * 1024 * 1024, SELF_MAX = 16 * 1024 * 1024 };
 
 struct runner_call {                          /* the command line */
     const struct runner_mode *mode;
@@ -127,6 +128,7 @@ static int usage(void)
             "       slipway-runner list FOLDER FILE|-\n"
             "       slipway-runner pack FOLDER\n"
             "       slipway-runner wait\n"
+            "       slipway-runner install FILE\n"
             "       slipway-runner beside [TERM=NAME] NAME=VALUE COMMAND...\n"
             "       slipway-runner --version\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
@@ -224,6 +226,15 @@ static void mark_beginning(void)
         sw_write_all(fd, line, sizeof line - 1);
 }
 
+/* This very file, to where a container without it finds it. */
+static int install(const char *to)
+{
+    size_t length = 0;
+    sw_autofree char *own = sw_file_read("/proc/self/exe", SELF_MAX, &length, NULL);
+
+    return own && sw_file_write(to, own, length, 0755, NULL) == 0 ? 0 : RUNNER_IO;
+}
+
 int runner_main(int argc, char **argv)
 {
     struct runner_result result = { .exit_code = RUNNER_IO, .failed_peer = -1 };
@@ -237,6 +248,8 @@ int runner_main(int argc, char **argv)
         return runner_list(argv[2], argv[3]);
     if (argc == 3 && strcmp(argv[1], "pack") == 0)
         return runner_pack(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "install") == 0)
+        return install(argv[2]);
     if (argc == 2 && strcmp(argv[1], "wait") == 0)
         return runner_wait();
     if (argc > 3 && strcmp(argv[1], "beside") == 0)

@@ -83,7 +83,8 @@ static void take_prepared(struct runner *runner, const json_t *json)
 
 /* ---- the steps ----------------------------------------------------------------------------- */
 
-/* A platform whose files are limited in size brings the archive in pieces: PATH.0, PATH.1, ... become `whole`. */
+/* A platform whose files are limited in size brings the archive in pieces: PATH.0, PATH.1, ... become
+ * `whole`. */
 static int join_pieces(const char *path, int64_t pieces, const char *whole, struct sw_error *err)
 {
     sw_autofd int out = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -300,6 +301,9 @@ static bool any_stays(const json_t *outputs)
 static int prepare_all(struct runner *runner, struct sw_error *err)
 {
     name_config(runner);
+    /* A folder of this job in a volume that jobs share; where it cannot be made, what needs it says so. */
+    if (runner->scratch.kind == RUNNER_MOUNT)
+        sw_mkdirs(runner->scratch.results_root, 0777, NULL);
     if (unpack_code(runner, err) < 0 || fetch_inputs(runner, err) < 0 ||
         runner_declared_inputs(runner, err) < 0 || declare_outputs(runner, true, err) < 0 ||
         runner_declared_outputs(runner, err) < 0 || runner_config_uris(runner, err) < 0 ||

@@ -32,6 +32,9 @@ static void apply_environment(const struct runner *runner)
     json_object_foreach(runner->payload->env, name, value)
         if (json_is_string(value))
             setenv(name, json_string_value(value), 1);
+    json_object_foreach(runner->payload->defaults, name, value)
+        if (json_is_string(value))
+            setenv(name, json_string_value(value), 0);
     if (runner->resume_from)
         setenv("SLIPWAY_RESUME_FROM", runner->resume_from, 1);
 }

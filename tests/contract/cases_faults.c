@@ -96,7 +96,7 @@ static void a_job_whose_answer_was_lost_is_found_and_not_doubled(void **state)
     set(made, "rehearsal.api", "lose-answer");         /* of the job: the second submit asks for the same */
     set_id(made, "answer-lost");
     expect_open_or_found(here, made, id);
-    expect_state(here, id, SW_RUNNING);
+    wait_until(here, id, SW_RUNNING);
     expect_ok(sw_submit(here->session, made, id, &err), &err, "the second submit");
     assert_int_equal(wait_until_over(here, id), 0);
     sw_request_free(made);

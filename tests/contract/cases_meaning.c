@@ -53,7 +53,8 @@ static char *said(const char *text, const char *name)
 
 static bool in_container(const struct trial *here)
 {
-    return strcmp(here->fixture->name, "docker") == 0 || getenv("SLIPWAY_TEST_IMAGE");
+    return strcmp(here->fixture->name, "docker") == 0 || strcmp(here->fixture->name, "kubernetes") == 0 ||
+           getenv("SLIPWAY_TEST_IMAGE");
 }
 
 static bool is_as_expected(const struct trial *here, const char *value, const char *wanted,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault_proxy.h - a proxy before a server on a unix socket or a port of this machine that refuses, delays, loses or
- * falsifies: what the cases of cases_faults.c ask for, in their words.
+ * fault_proxy.h - a proxy before a server on a unix socket or a port of this machine that refuses,
+ * delays, loses or falsifies: what the cases of cases_faults.c ask for, in their words.
  *
  *     ""                           nothing is changed
  *     down | down 3 calls          connections are closed

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_kubernetes.c - pods of the real node that tests/k8s/cluster --real started: behaviours become shell text for
- * the busybox of its image. The case's folder is a folder of the node, mounted at its own place, so commands see it;
- * results are in there, too. The API server is reached by plain HTTP through `kubectl proxy`
- * (SLIPWAY_TEST_K8S_PROXY is its port), and through a proxy of the case that can make faults.
+ * fixture_kubernetes.c - pods of the real node that tests/k8s/cluster --real started: behaviours become
+ * shell text for the busybox of its image. The case's folder is a folder of the node, mounted at its own
+ * place, so commands see it; results are in another one. The API server is reached by plain HTTP through
+ * `kubectl proxy` (SLIPWAY_TEST_K8S_PROXY is its port), and through a proxy of the case that can make
+ * faults.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -53,8 +54,9 @@ static void disturb(const char *dir, const char *api)
 {
     (void)dir;
     fault_proxy_begin(&(struct fault_proxy){
-        .listen = own_port(), .real = getenv("SLIPWAY_TEST_K8S_PROXY"), .list = "/jobs?|/pods?", .start = "/jobs?",
-        .not_start = "dryRun=All", .empty = "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}" },
+        .listen = own_port(), .real = getenv("SLIPWAY_TEST_K8S_PROXY"), .list = "/jobs?|/pods?",
+        .start = "/jobs?", .not_start = "dryRun=All",
+        .empty = "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}" },
         api ? api : "");
 }
 
@@ -67,8 +69,9 @@ static int request(const char *method, const char *path, const char *body)
     char answer[512] = "";
 
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-        dprintf(fd, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
-                "Content-Length: %zu\r\n\r\n%s", method, path, strlen(body), body) > 0 &&
+        dprintf(fd, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                method, path, strlen(body), body) > 0 &&
         read(fd, answer, sizeof answer - 1) > 0)
         sscanf(answer, "HTTP/1.1 %d", &status);
     close(fd);
@@ -80,7 +83,8 @@ static void make_namespace(const char *name)
 {
     char body[160], path[160];
 
-    snprintf(body, sizeof body, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", name);
+    snprintf(body, sizeof body,
+             "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", name);
     snprintf(path, sizeof path, "/api/v1/namespaces/%s/serviceaccounts/default", name);
     request("POST", "/api/v1/namespaces", body);
     for (int i = 0; i < 3000 && request("GET", path, "") != 200; i++)
@@ -105,7 +109,8 @@ static void begin(const char *dir)
     char path[256], folder[240], name[64];
 
     snprintf(path, sizeof path, "%s/kubeconfig", dir);
-    snprintf(folder, sizeof folder, "%s/kept", dir);
+    /* Not in the case's folder: `rm` leaves what is on a volume of the user. */
+    snprintf(folder, sizeof folder, "%s%s", getenv("K8S_SHARED"), strrchr(dir, '/'));
     mkdir(folder, 0777);
     write_kubeconfig(path);
     setenv("KUBECONFIG", path, 1);
@@ -115,6 +120,7 @@ static void begin(const char *dir)
         *c = (char)tolower(*c);
     make_namespace(name);
     setenv("TAO_K8S_NAMESPACE", name, 1);
+    setenv("SLIPWAY_K8S_HELPER_IMAGE", getenv("K8S_IMAGE"), 1);      /* nodes have no network */
     snprintf(mount, sizeof mount, "%s:%s", dir, dir);
     snprintf(results, sizeof results, "/results=%s", folder);
 }

@@ -18,16 +18,16 @@ bool sw_sends_secrets(const struct sw_plan *plan);
  * 1 MiB. */
 int sw_secrets_bytes(const struct sw_secrets *secrets, struct sw_buf *out, struct sw_error *err);
 
-/* The job's code: packed and kept in `folder` at the first attempt; a later one gets the same, whatever was edited
- * since. Without `code:` nothing happens. */
+/* The job's code: packed and kept in `folder` at the first attempt; a later one gets the same, whatever
+ * was edited since. Without `code:` nothing happens. */
 int sw_code_kept(const struct sw_plan *plan, int attempt, const char *folder, struct sw_bundle *out,
                  struct sw_error *err);
 
 /* "ann@laptop", for people who look at the platform. */
 void sw_owner_name(char out[128]);
 
-/* The payload as JSON text, owned; what it names in `ca` is put into `pem` (empty: none). `payload` is changed
- * accordingly. A job that transfers nothing needs no certificates. NULL + err. */
+/* The payload as JSON text, owned; what it names in `ca` is put into `pem` (empty: none). `payload` is
+ * changed accordingly. A job that transfers nothing needs no certificates. NULL + err. */
 char *sw_payload_text(struct sw_payload *payload, const struct sw_plan *plan, struct sw_buf *pem,
                       struct sw_error *err);
 

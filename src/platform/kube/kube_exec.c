@@ -23,7 +23,7 @@ enum { INPUT = 0, OUTPUT = 1, ERRORS = 2, STATUS = 3, SIZE = 4, CLOSE = 255 };
 #define V5 "v5.channel.k8s.io"
 #define V4 "v4.channel.k8s.io"
 
-struct kube_exec {
+struct kube_exec_stream {
     struct sw_stream stream;
     struct sw_websocket *ws;
     bool can_close;                  /* the server knows the end of the input */
@@ -35,14 +35,14 @@ struct kube_exec {
 
 /* ---- the stream -------------------------------------------------------------------------------- */
 
-static void note(struct kube_exec *exec)
+static void note(struct kube_exec_stream *exec)
 {
     exec->stream.unsent = sw_websocket_unsent(exec->ws) > 0;
 }
 
 static int take_message(void *context, const char *bytes, size_t length)
 {
-    struct kube_exec *exec = context;
+    struct kube_exec_stream *exec = context;
     unsigned char channel = length ? (unsigned char)bytes[0] : CLOSE;
 
     if (channel == OUTPUT || channel == ERRORS)
@@ -58,7 +58,7 @@ static int take_message(void *context, const char *bytes, size_t length)
 /* The Status comes last, and then the server closes the connection; one that does not is not waited for. */
 static int exec_read(struct sw_stream *stream, sw_stream_put *put, void *context)
 {
-    struct kube_exec *exec = (struct kube_exec *)stream;
+    struct kube_exec_stream *exec = (struct kube_exec_stream *)stream;
     int over;
 
     exec->put = put;
@@ -72,7 +72,7 @@ static int exec_read(struct sw_stream *stream, sw_stream_put *put, void *context
 
 static ssize_t exec_write(struct sw_stream *stream, const char *bytes, size_t length)
 {
-    struct kube_exec *exec = (struct kube_exec *)stream;
+    struct kube_exec_stream *exec = (struct kube_exec_stream *)stream;
     const char channel = INPUT;
     size_t n = length < PIECE ? length : PIECE;
 
@@ -88,7 +88,7 @@ static ssize_t exec_write(struct sw_stream *stream, const char *bytes, size_t le
 
 static void exec_finish(struct sw_stream *stream)
 {
-    struct kube_exec *exec = (struct kube_exec *)stream;
+    struct kube_exec_stream *exec = (struct kube_exec_stream *)stream;
     const unsigned char message[] = { CLOSE, INPUT };
 
     if (exec->can_close)
@@ -98,7 +98,7 @@ static void exec_finish(struct sw_stream *stream)
 
 static void exec_resize(struct sw_stream *stream, unsigned rows, unsigned columns)
 {
-    struct kube_exec *exec = (struct kube_exec *)stream;
+    struct kube_exec_stream *exec = (struct kube_exec_stream *)stream;
     char text[64];
     int length = snprintf(text, sizeof text, "%c{\"Width\":%u,\"Height\":%u}", SIZE, columns, rows);
 
@@ -108,7 +108,7 @@ static void exec_resize(struct sw_stream *stream, unsigned rows, unsigned column
 
 static void exec_close(struct sw_stream *stream)
 {
-    struct kube_exec *exec = (struct kube_exec *)stream;
+    struct kube_exec_stream *exec = (struct kube_exec_stream *)stream;
 
     sw_websocket_close(exec->ws);
     sw_buf_done(&exec->said);
@@ -137,7 +137,7 @@ static int exit_of(const json_t *status)
 
 static int exec_status(struct sw_stream *stream, int *exit_status, struct sw_error *err)
 {
-    const struct kube_exec *exec = (struct kube_exec *)stream;
+    const struct kube_exec_stream *exec = (struct kube_exec_stream *)stream;
     const struct sw_websocket_end *end = sw_websocket_end(exec->ws);
     sw_auto(json) json_t *status = exec->said_ms ? sw_json_parse(exec->said.data, exec->said.length,
                                                                  "status", NULL) : NULL;
@@ -183,7 +183,7 @@ static struct sw_websocket *ask(struct sw_rest *rest, const char *namespace, con
     return sw_rest_websocket(rest, &(struct sw_rest_call){ .path = path }, protocols, err);
 }
 
-static int begin(struct kube_exec *exec, struct sw_rest *rest, const char *namespace, const char *pod,
+static int begin(struct kube_exec_stream *exec, struct sw_rest *rest, const char *namespace, const char *pod,
                  const char *container, const struct sw_exec *what, struct sw_error *err)
 {
     struct sw_error why = { 0 };
@@ -205,7 +205,7 @@ int kube_exec_open(struct sw_rest *rest, const char *namespace, const char *pod,
         .read = exec_read, .write = exec_write, .finish = exec_finish, .resize = exec_resize,
         .status = exec_status, .close = exec_close,
     };
-    struct kube_exec *exec = sw_new(struct kube_exec);
+    struct kube_exec_stream *exec = sw_new(struct kube_exec_stream);
 
     exec->stream = (struct sw_stream){ .ops = &ops, .terminal = what->terminal,
                                        .wake_ms = SW_WEBSOCKET_WAKE_MS };

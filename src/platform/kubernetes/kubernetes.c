@@ -2,9 +2,9 @@
 /*
  * kubernetes.c - Jobs of a Kubernetes cluster: the descriptor and the connection.
  *
- * No kubectl: the client (platform/kube) finds cluster and credentials as kubectl does, and everything else is
- * calls to the API server. Everything about a job is in the cluster, in one namespace, and carries its id; this
- * machine only keeps a copy of its log. Follow submit in kubernetes_submit.c.
+ * No kubectl: the client (platform/kube) finds cluster and credentials as kubectl does, and everything
+ * else is calls to the API server. Everything about a job is in the cluster, in one namespace, and
+ * carries its id; this machine only keeps a copy of its log. Follow submit in kubernetes_submit.c.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -40,6 +40,7 @@ static void kubernetes_close(struct sw_connection *conn)
     kube_close(conn->kube);
     json_decref(conn->runners);
     json_decref(conn->groups);
+    k8s_recent_forget(conn);
     pthread_mutex_destroy(&conn->lock);
     free(conn->helper_image);
     free(conn->root);
@@ -98,7 +99,8 @@ static int kubernetes_identify(struct sw_connection *conn, struct sw_buf *identi
 
 static bool kubernetes_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
-    return k8s_job_options(plan->options).host_network && sw_http_is_loopback(kube_address(conn->kube)->server);
+    return k8s_job_options(plan->options).host_network &&
+    sw_http_is_loopback(kube_address(conn->kube)->server);
 }
 
 static struct sw_log_spools *kubernetes_log_spools(struct sw_connection *conn)
@@ -108,8 +110,8 @@ static struct sw_log_spools *kubernetes_log_spools(struct sw_connection *conn)
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-int k8s_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body, json_t **json,
-             struct sw_error *err)
+int k8s_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
+             json_t **json, struct sw_error *err)
 {
     const struct sw_rest_pair merge[] = { { "Content-Type", "application/merge-patch+json" }, { 0 } };
     const struct sw_rest_call call = {

@@ -5,27 +5,11 @@
 #include "platform/kubernetes/kubernetes_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "platform/kit/orphans.h"
 #include "platform/kubernetes/kubernetes_submit.h"
-
-static const json_t *metadata(const json_t *object)
-{
-    return json_object_get(object, "metadata");
-}
-
-static const char *label(const json_t *object, const char *name)
-{
-    return sw_json_str(json_object_get(metadata(object), "labels"), name);
-}
-
-static const char *note(const json_t *object, const char *name)
-{
-    return sw_json_str(json_object_get(metadata(object), "annotations"), name);
-}
 
 /* ---- every object of ours, engine by engine ------------------------------------------------------ */
 
@@ -46,23 +30,21 @@ static int visit_one(void *context, json_t *object)
 /* An engine that the cluster does not have, or that we may not list, has no objects for us. */
 static int visit_engine(struct k8s_visit *visit, const char *selector, struct sw_error *err)
 {
-    static const struct sw_rest_pages pages = { "items", "metadata.continue", "continue" };
-    sw_autofree char *api = k8s_engine_api(visit->engine);
-    sw_autofree char *path = k8s_path(visit->conn, api, visit->engine->plural, NULL);
-    const struct sw_rest_pair query[] = { { "labelSelector", selector }, { "limit", "500" }, { 0 } };
-    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
+    sw_autofree char *path = k8s_engine_path(visit->conn, visit->engine, NULL);
+    const struct k8s_listing listing = { .path = path, .labels = selector };
     bool own = visit->engine->choice == K8S_JOB;
     struct sw_error why = { 0 };
 
     if (!own && !k8s_group(visit->conn, visit->engine->group, &why))
         return why.code ? sw_pass(err, &why) : 0;
-    if (sw_rest_list(visit->conn->rest, &call, &pages, visit_one, visit, &why) >= 0)
+    if (k8s_list_pages(visit->conn, &listing, visit_one, visit, &why) == 0)
         return 0;
     return !own && (why.code == SW_E_NOT_FOUND || why.code == SW_E_REFUSED) ? 0 : sw_pass(err, &why);
 }
 
 static int visit_all(struct sw_connection *conn, const char *selector,
-                     int (*take)(void *context, const struct k8s_engine *engine, json_t *object), void *context,
+                     int (*take)(void *context, const struct k8s_engine *engine, json_t *object),
+                     void *context,
                      struct sw_error *err)
 {
     struct k8s_visit visit = { .conn = conn, .take = take, .context = context };
@@ -84,10 +66,9 @@ struct k8s_newest {
 static int take_newest(void *context, const struct k8s_engine *engine, json_t *object)
 {
     struct k8s_newest *newest = context;
-    const char *attempt = label(object, K8S_LABEL_ATTEMPT);
-    int number = attempt ? atoi(attempt) : 1;
+    int number = k8s_label_number(object, K8S_LABEL_ATTEMPT, 1);
 
-    if (number <= newest->attempt || !note(object, K8S_NOTE_SENT))
+    if (number <= newest->attempt || !k8s_note(object, K8S_NOTE_SENT))
         return 0;
     json_decref(newest->object);
     *newest = (struct k8s_newest){ json_incref(object), engine, number };
@@ -122,10 +103,10 @@ int kubernetes_adopt(struct sw_connection *conn, const char *id, json_t **plan, 
     object = newest.object;
     if (!object)
         return sw_fail(err, SW_E_NOT_FOUND, "namespace '%s' has no job '%s'", conn->namespace, id);
-    read = read_plan(conn, sw_json_str(metadata(object), "name"));
+    read = read_plan(conn, k8s_meta(object, "name"));
     known = read ? sw_plan_from_json(read, NULL) : NULL;
     k8s_fill_submission(object, newest.engine->name, known, receipt);
-    signature = note(object, K8S_NOTE_SIGNED);
+    signature = k8s_note(object, K8S_NOTE_SIGNED);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     if (plan)
         *plan = sw_take(read);
@@ -147,16 +128,16 @@ static enum sw_state state_of(const struct k8s_workload *workload)
 static int take_job(void *context, const struct k8s_engine *engine, json_t *object)
 {
     struct k8s_workload workload = { 0 };
-    const char *id = label(object, K8S_LABEL_ID), *attempt = label(object, K8S_LABEL_ATTEMPT);
+    const char *id = k8s_label(object, K8S_LABEL_ID), *owner = k8s_note(object, K8S_NOTE_OWNER);
     json_t *jobs = context, *other = json_object_get(jobs, id ? id : "");
-    const char *owner = note(object, K8S_NOTE_OWNER);
-    int64_t number = attempt ? atoi(attempt) : 1;
+    int64_t number = k8s_label_number(object, K8S_LABEL_ATTEMPT, 1);
 
-    if (!id || !note(object, K8S_NOTE_SENT) || sw_json_int(other, "attempt", 0) >= number)
+    if (!id || !k8s_note(object, K8S_NOTE_SENT) || sw_json_int(other, "attempt", 0) >= number)
         return 0;
     engine->read(object, &workload);
     json_object_set_new(jobs, id, sw_json_object(
-        SW_STR("id", id), SW_STR("state", sw_state_name(state_of(&workload))), SW_STR("owner", owner ? owner : ""),
+        SW_STR("id", id), SW_STR("state", sw_state_name(state_of(&workload))),
+        SW_STR("owner", owner ? owner : ""),
         SW_INT("created_ms", workload.created_ms), SW_INT("attempt", number)));
     return 0;
 }
@@ -205,19 +186,20 @@ static void note_used(json_t *used, const json_t *object)
 static int take_orphan(void *context, const struct k8s_engine *engine, json_t *object)
 {
     struct k8s_search *search = context;
-    const char *id = label(object, K8S_LABEL_ID), *name = sw_json_str(metadata(object), "name");
-    sw_autofree char *api = k8s_engine_api(engine), *path = k8s_path(search->conn, api, engine->plural, name);
+    const char *id = k8s_label(object, K8S_LABEL_ID), *name = k8s_meta(object, "name");
+    sw_autofree char *path = k8s_engine_path(search->conn, engine, name);
     struct k8s_workload workload = { 0 };
 
     note_used(search->used, object);
     engine->read(object, &workload);
     if (!id || search->orphans.sweep->known(search->orphans.sweep->context, id) ||
-        (workload.phase != K8S_SUCCEEDED && workload.phase != K8S_FAILED))
+        !k8s_is_over(&workload))
         return 0;
     if (sw_orphan_add(&search->orphans, &(struct sw_orphan){
-            .what = engine->name, .where = name, .job = id, .marked = true, .store = label(object, K8S_LABEL_STORE),
-            .uid = note(object, K8S_NOTE_UID), .owner = note(object, K8S_NOTE_OWNER) }) &&
-        k8s_delete(search->conn, path, sw_json_str(metadata(object), "uid"), NULL) < 0)
+            .what = engine->name, .where = name, .job = id, .marked = true,
+            .store = k8s_label(object, K8S_LABEL_STORE),
+            .uid = k8s_note(object, K8S_NOTE_UID), .owner = k8s_note(object, K8S_NOTE_OWNER) }) &&
+        k8s_delete(search->conn, path, k8s_meta(object, "uid"), NULL) < 0)
         sw_orphan_stays(&search->orphans);
     return 0;
 }
@@ -236,12 +218,12 @@ static int shared_orphans(struct k8s_search *search, const char *plural, struct 
     if (sw_rest_call(search->conn->rest, &call, &answer, err) < 0)
         return -1;
     json_array_foreach(json_object_get(answer, "items"), i, object) {
-        const char *name = sw_json_str(metadata(object), "name");
+        const char *name = k8s_meta(object, "name");
         sw_autofree char *one = name ? k8s_path(search->conn, "v1", plural, name) : NULL;
 
         if (name && !json_object_get(search->used, name) &&
             sw_orphan_add(&search->orphans, &(struct sw_orphan){ .what = "cache", .where = name }) &&
-            k8s_delete(search->conn, one, sw_json_str(metadata(object), "uid"), NULL) < 0)
+            k8s_delete(search->conn, one, k8s_meta(object, "uid"), NULL) < 0)
             sw_orphan_stays(&search->orphans);
     }
     return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_cancel.c - jobs are stopped by deleting their objects, and seen to be gone; cleanup does the same with
- * jobs that are over.
+ * kubernetes_cancel.c - jobs are stopped by deleting their objects, and seen to be gone; cleanup does the
+ * same with jobs that are over.
  *
- * Foreground deletion keeps an object until its last pod is gone, so an object that is not there any more is a job of
- * which nothing runs. The UID is a precondition: what was made anew under the same name is left alone. The
- * kubelet sends TERM and gives the runner the time it needs for the command and its outputs. A pod takes its log
- * along, so the log is copied before and while it ends.
+ * Foreground deletion keeps an object until its last pod is gone, so an object that is not there any more
+ * is a job of which nothing runs. The UID is a precondition: what was made anew under the same name is
+ * left alone. The kubelet sends TERM and gives the runner the time it needs for the command and its
+ * outputs. A pod takes its log along, so the log is copied before and while it ends.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -30,7 +30,8 @@ extern const struct sw_platform sw_platform_kubernetes;
 int k8s_delete(struct sw_connection *conn, const char *path, const char *uid, struct sw_error *err)
 {
     sw_auto(json) json_t *body = sw_json_object(
-        SW_STR("apiVersion", "v1"), SW_STR("kind", "DeleteOptions"), SW_STR("propagationPolicy", "Foreground"),
+        SW_STR("apiVersion", "v1"), SW_STR("kind", "DeleteOptions"),
+        SW_STR("propagationPolicy", "Foreground"),
         SW_SUB("preconditions", uid ? sw_json_object(SW_STR("uid", uid)) : NULL));
     struct sw_error why = { 0 };
 
@@ -38,18 +39,6 @@ int k8s_delete(struct sw_connection *conn, const char *path, const char *uid, st
         why.code == SW_E_CONFLICT)
         return 0;
     return sw_pass(err, &why);
-}
-
-static const char *meta(const json_t *object, const char *name)
-{
-    return sw_json_str(json_object_get(object, "metadata"), name);
-}
-
-static char *path_of(struct sw_connection *conn, const struct k8s_engine *engine, const json_t *object)
-{
-    sw_autofree char *api = k8s_engine_api(engine);
-
-    return k8s_path(conn, api, engine->plural, meta(object, "name"));
 }
 
 /* ---- cancel ------------------------------------------------------------------------------------- */
@@ -83,7 +72,8 @@ static bool has_begun(const json_t *pods)
     size_t i, k;
 
     json_array_foreach(pods, i, pod)
-        json_array_foreach(json_object_get(json_object_get(pod, "status"), "containerStatuses"), k, container) {
+        json_array_foreach(json_object_get(json_object_get(pod, "status"), "containerStatuses"), k,
+                           container) {
             const json_t *state = json_object_get(container, "state");
 
             if (json_object_get(state, "running") || json_object_get(state, "terminated"))
@@ -92,20 +82,13 @@ static bool has_begun(const json_t *pods)
     return false;
 }
 
-static bool is_over(const struct k8s_seen *known)
-{
-    struct k8s_workload workload = { 0 };
-
-    known->engine->read(known->object, &workload);
-    return workload.phase == K8S_SUCCEEDED || workload.phase == K8S_FAILED;
-}
-
 /* What of the list concerns this job. A list may lie for a moment: what it lacks is asked for by name. */
 static int find_one(struct sw_connection *conn, const json_t *list, struct k8s_ending *ending,
                     struct sw_error *err)
 {
     sw_auto(json) json_t *asked = NULL;
     struct k8s_seen known = { 0 };
+    struct k8s_workload workload;
     struct sw_error why = { 0 };
 
     k8s_find(list, ending->job->job, &known);
@@ -114,10 +97,11 @@ static int find_one(struct sw_connection *conn, const json_t *list, struct k8s_e
             return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
         k8s_find(asked, ending->job->job, &known);
     }
-    if (!known.object || is_over(&known))
+    workload = k8s_read(&known);
+    if (!known.object || k8s_is_over(&workload))
         return 0;
-    ending->path = path_of(conn, known.engine, known.object);
-    ending->uid = sw_strdup(meta(known.object, "uid"));
+    ending->path = k8s_engine_path(conn, known.engine, k8s_meta(known.object, "name"));
+    ending->uid = sw_strdup(k8s_meta(known.object, "uid"));
     ending->begun = has_begun(known.pods);
     ending->ranks = ending->begun ? (int)sw_json_int(ending->job->job->plan, "nodes", 1) : 0;
     return 0;
@@ -139,7 +123,8 @@ static void copy_log(const struct k8s_endings *all, const struct k8s_ending *end
     for (int rank = 0; rank < ending->ranks && rank < LOGS_MOST; rank++) {
         int64_t size;
 
-        sw_log_size(&(struct sw_log){ &sw_platform_kubernetes, all->conn, ending->job->job, rank }, &size, NULL);
+        sw_log_size(&(struct sw_log){ &sw_platform_kubernetes, all->conn, ending->job->job, rank }, &size,
+                    NULL);
     }
 }
 
@@ -163,7 +148,7 @@ static int is_gone(struct sw_connection *conn, const struct k8s_ending *ending, 
 
     if (k8s_call(conn, NULL, ending->path, NULL, &found, &why) < 0)
         return why.code == SW_E_NOT_FOUND ? 1 : sw_pass(err, &why);
-    return !sw_text_same(meta(found, "uid"), ending->uid);
+    return !sw_text_same(k8s_meta(found, "uid"), ending->uid);
 }
 
 static void await_one(void *context, size_t index)
@@ -184,7 +169,8 @@ static void await_one(void *context, size_t index)
             return;
         }
         if (sw_monotonic_ms() > until_ms) {
-            job->result = sw_fail(&job->err, SW_E_TIMEOUT, "it was asked to end, and a pod of it is still there");
+            job->result = sw_fail(&job->err, SW_E_TIMEOUT,
+                                  "it was asked to end, and a pod of it is still there");
             return;
         }
         if (ending->begun && all->count <= LOGS_MOST) {
@@ -195,7 +181,8 @@ static void await_one(void *context, size_t index)
     }
 }
 
-void kubernetes_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
+void kubernetes_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                       int64_t deadline_ms)
 {
     struct sw_error why = { 0 };
     sw_auto(json) json_t *list = list_all(conn, jobs, count, &why);
@@ -225,12 +212,13 @@ struct k8s_removal {
 static json_t *objects_of(struct sw_connection *conn, const struct k8s_engine *engine, const char *id,
                           struct sw_error *err)
 {
-    sw_autofree char *api = k8s_engine_api(engine), *path = k8s_path(conn, api, engine->plural, NULL);
+    sw_autofree char *path = k8s_engine_path(conn, engine, NULL);
     sw_autofree char *asked = sw_format("%s?labelSelector=" K8S_LABEL_ID "%%3D%s", path, id);
     sw_auto(json) json_t *answer = NULL;
 
     return k8s_call(conn, NULL, asked, NULL, &answer, err) < 0 ? NULL
-                                                               : json_incref(json_object_get(answer, "items"));
+                                                               : json_incref(json_object_get(answer,
+                                                                                             "items"));
 }
 
 static const struct k8s_engine *engine_of(const struct sw_jobref *job)
@@ -254,9 +242,10 @@ static int remove_objects(struct sw_connection *conn, const struct sw_jobref *jo
         if (!objects)
             return -1;
         json_array_foreach(objects, i, object) {
-            sw_autofree char *path = path_of(conn, engine, object);
+            sw_autofree char *path = k8s_engine_path(conn, engine, k8s_meta(object, "name"));
 
-            if (!meta(object, "deletionTimestamp") && k8s_delete(conn, path, meta(object, "uid"), err) < 0)
+            if (!k8s_meta(object, "deletionTimestamp") &&
+                k8s_delete(conn, path, k8s_meta(object, "uid"), err) < 0)
                 return -1;
         }
         if (json_array_size(objects) == 0 || sw_monotonic_ms() > until_ms)
@@ -277,8 +266,8 @@ static void remove_job(void *context, size_t index)
 }
 
 /* Results are in volumes of the user or in object storage: they stay in any case. */
-void kubernetes_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, bool keep_results,
-                        int64_t deadline_ms)
+void kubernetes_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                        bool keep_results, int64_t deadline_ms)
 {
     (void)keep_results;
     (void)deadline_ms;               /* each call has its own */

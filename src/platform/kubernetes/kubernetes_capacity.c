@@ -73,7 +73,8 @@ static void add_init(json_t *sums, const json_t *containers)
     }
 }
 
-json_t *k8s_pod_requests(const json_t *spec)
+/* What a pod with this spec asks for, and one of "pods": resource -> thousandths. Owned. */
+static json_t *requests_of(const json_t *spec)
 {
     json_t *sums = json_object(), *value;
     const json_t *each;
@@ -91,8 +92,7 @@ json_t *k8s_pod_requests(const json_t *spec)
 
 void k8s_capacity_use(json_t *used, const json_t *pod)
 {
-    const char *node = json_string_value(k8s_at(pod, "spec/nodeName"));
-    const char *phase = json_string_value(k8s_at(pod, "status/phase"));
+    const char *node = k8s_pod_node(pod), *phase = k8s_pod_phase(pod);
     sw_auto(json) json_t *requests = NULL;
     json_t *sums, *value;
     const char *name;
@@ -102,7 +102,7 @@ void k8s_capacity_use(json_t *used, const json_t *pod)
     if (!json_object_get(used, node))
         json_object_set_new(used, node, json_object());
     sums = json_object_get(used, node);
-    requests = k8s_pod_requests(json_object_get(pod, "spec"));
+    requests = requests_of(json_object_get(pod, "spec"));
     json_object_foreach(requests, name, value)
         add(sums, name, json_integer_value(value));
 }
@@ -272,7 +272,7 @@ void k8s_capacity_count(const struct sw_plan *plan, const json_t *pod, const jso
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
     const json_t *spec = json_object_get(pod, "spec"), *node;
-    sw_auto(json) json_t *needs = k8s_pod_requests(spec), *most = json_object();
+    sw_auto(json) json_t *needs = requests_of(spec), *most = json_object();
     struct count with = { plan, spec, needs, options.gpu_resource, used, most };
     size_t i;
 

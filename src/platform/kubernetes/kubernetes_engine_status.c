@@ -39,7 +39,7 @@ static void begin(const json_t *object, struct k8s_workload *out)
     *out = (struct k8s_workload){
         .phase = K8S_WAITING, .created_ms = time_ms(metadata, "creationTimestamp"),
         .started_ms = time_ms(status, "startTime"), .ended_ms = time_ms(status, "completionTime"),
-        .sent = sw_json_str(json_object_get(metadata, "annotations"), K8S_NOTE_SENT) != NULL,
+        .sent = k8s_note(object, K8S_NOTE_SENT) != NULL,
         .deleting = sw_json_str(metadata, "deletionTimestamp") != NULL,
     };
 }
@@ -50,11 +50,11 @@ static bool by_conditions(const json_t *object, const struct condition_row *rows
     for (; rows->type; rows++) {
         const json_t *is = k8s_condition(object, rows->type);
 
-        if (!is || !sw_text_same(sw_json_str(is, "status"), "True"))
+        if (!k8s_is_true(is))
             continue;
         out->phase = rows->phase;
         say(out, is);
-        if (!out->ended_ms && (rows->phase == K8S_SUCCEEDED || rows->phase == K8S_FAILED))
+        if (!out->ended_ms && k8s_is_over(out))
             out->ended_ms = time_ms(is, "lastTransitionTime");
         return true;
     }
@@ -160,7 +160,7 @@ void k8s_read_volcano(const json_t *object, struct k8s_workload *out)
         if (sw_text_same(sw_json_str(state, "phase"), row->type))
             out->phase = row->phase;
     say(out, state);
-    if (out->phase == K8S_SUCCEEDED || out->phase == K8S_FAILED)
+    if (k8s_is_over(out))
         out->ended_ms = time_ms(state, "lastTransitionTime");
     json_array_foreach(json_object_get(status, "conditions"), i, past)
         if (!out->started_ms && sw_text_same(sw_json_str(past, "status"), "Running"))
@@ -173,12 +173,11 @@ void k8s_read_volcano(const json_t *object, struct k8s_workload *out)
 /* The number in a label or annotation; -1: it is none. `missing`: neither is there. */
 static int numbered(const json_t *pod, const char *key, int missing)
 {
-    const json_t *metadata = json_object_get(pod, "metadata");
-    const char *text = sw_json_str(json_object_get(metadata, "labels"), key);
+    const char *text = k8s_label(pod, key);
     char *end;
     long number;
 
-    text = text ? text : sw_json_str(json_object_get(metadata, "annotations"), key);
+    text = text ? text : k8s_note(pod, key);
     if (!text)
         return missing;
     number = strtol(text, &end, 10);
@@ -193,11 +192,10 @@ int k8s_rank_index(const json_t *pod)
 /* PyTorchJob: master, then workers; MPIJob: launcher, then workers. */
 int k8s_rank_kubeflow(const json_t *pod)
 {
-    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
-    const char *type = sw_json_str(labels, "training.kubeflow.org/replica-type");
+    const char *type = k8s_label(pod, "training.kubeflow.org/replica-type");
     int index = numbered(pod, "training.kubeflow.org/replica-index", -1);
 
-    type = type ? type : sw_json_str(labels, "training.kubeflow.org/job-role");
+    type = type ? type : k8s_label(pod, "training.kubeflow.org/job-role");
     if (sw_text_same(type, "master") || sw_text_same(type, "launcher"))
         return 0;
     return sw_text_same(type, "worker") && index >= 0 ? index + 1 : -1;

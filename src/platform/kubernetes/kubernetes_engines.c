@@ -16,7 +16,8 @@
 
 #include "base/text.h"
 
-int k8s_restarts(const struct sw_plan *plan, const struct k8s_site *site)
+/* Retries that are left to this attempt; 0: evictions are not retried. */
+static int restarts_left(const struct sw_plan *plan, const struct k8s_site *site)
 {
     const json_t *on = json_object_get(plan->retry, "on");
     int most = (int)sw_json_int(plan->retry, "max", 3) - (site->attempt > 1 ? site->attempt - 1 : 0);
@@ -63,7 +64,8 @@ static json_t *render_job(const struct sw_plan *plan, const struct k8s_site *sit
 {
     bool gang = plan->nodes > 1;
     char name[K8S_NAME_SIZE];
-    json_t *spec = job_spec(plan, pod, gang, gang ? 0 : k8s_restarts(plan, site), gang ? "FailJob" : "Count");
+    json_t *spec = job_spec(plan, pod, gang, gang ? 0 : restarts_left(plan, site),
+                            gang ? "FailJob" : "Count");
 
     (void)err;
     k8s_name(name, plan->job_id, site->attempt);
@@ -88,7 +90,7 @@ static json_t *render_jobset(const struct sw_plan *plan, const struct k8s_site *
         SW_SUB("replicatedJobs", json_pack("[{s:s, s:i, s:o}]", "name", "node", "replicas", 1, "template",
                                            inner)),
         SW_SUB("network", json_pack("{s:b, s:b}", "enableDNSHostnames", 1, "publishNotReadyAddresses", 1)),
-        SW_SUB("failurePolicy", json_pack("{s:i, s:[o]}", "maxRestarts", k8s_restarts(plan, site), "rules",
+        SW_SUB("failurePolicy", json_pack("{s:i, s:[o]}", "maxRestarts", restarts_left(plan, site), "rules",
                                           rule)),
         SW_BOOL("suspend", true), SW_SUB("ttlSecondsAfterFinished", ttl(plan)));
 }
@@ -237,7 +239,7 @@ static json_t *render_volcano(const struct sw_plan *plan, const struct k8s_site 
                               struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
-    int restarts = k8s_restarts(plan, site);
+    int restarts = restarts_left(plan, site);
     json_t *spec = json_object_get(pod, "spec");
 
     (void)err;
@@ -313,6 +315,13 @@ const struct k8s_engine *k8s_engine_named(const char *name)
 char *k8s_engine_api(const struct k8s_engine *engine)
 {
     return sw_format("%s/%s", engine->group, engine->version);
+}
+
+char *k8s_engine_path(struct sw_connection *conn, const struct k8s_engine *engine, const char *name)
+{
+    sw_autofree char *api = k8s_engine_api(engine);
+
+    return k8s_path(conn, api, engine->plural, name);
 }
 
 const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan,

@@ -20,8 +20,6 @@
 
 enum { LOOK_S = 600, FETCH_S = 24 * 3600, ANSWER_MAX = 64 * 1024 * 1024 };
 
-static inline void k8s_volume_auto(struct k8s_volume *volume) { k8s_volume_done(volume); }
-
 /* amd64 where there is such a node, or nodes cannot be listed. */
 static const char *some_arch(struct sw_connection *conn)
 {
@@ -32,8 +30,7 @@ static const char *some_arch(struct sw_connection *conn)
 
     k8s_capacity_lists(conn, NULL, &nodes, NULL, NULL);
     json_array_foreach(nodes, i, node) {
-        const json_t *labels = json_object_get(json_object_get(node, "metadata"), "labels");
-        const char *arch = sw_json_str(labels, "kubernetes.io/arch");
+        const char *arch = k8s_label(node, "kubernetes.io/arch");
 
         if (sw_text_same(arch, "amd64"))
             return "amd64";
@@ -230,7 +227,7 @@ static int from_volume(struct sw_connection *conn, const struct sw_plan *plan, c
         spec.pull_secret = options.image_pull_secret;
     }
     if (options.arch != K8S_ARCH_AUTO)
-        spec.arch = options.arch == K8S_ARCH_ARM64 ? "arm64" : "amd64";
+        spec.arch = k8s_arch_name(options.arch);
     return k8s_helper_open(conn, &spec, &helper, err) < 0
                ? -1 : unpack(conn, helper.name, K8S_CONTAINER, folder, to, err);
 }
@@ -255,14 +252,14 @@ char *kubernetes_results_dir(struct sw_connection *conn, const struct sw_jobref 
 static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_plan *plan,
                  const char *to, struct sw_error *err)
 {
-    sw_autofree char *source = k8s_results_source(plan), *inside = k8s_results_inside(plan);
+    sw_autofree char *source = k8s_results_source(plan);
     struct sw_error why = { 0 };
     struct k8s_pod pod;
 
     if (k8s_pod_find(conn, job, 0, true, &pod, &why) < 0 && why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
     if (pod.name[0] && pod.life == SW_LOG_GROWS)
-        return unpack(conn, pod.name, pod.container, inside, to, err);
+        return unpack(conn, pod.name, pod.container, K8S_RESULTS, to, err);
     return source ? from_volume(conn, plan, source, &pod, to, err) : stayed(job, err);
 }
 

@@ -102,23 +102,9 @@ bool k8s_no_such_folder(const json_t *events)
 
 /* ---- until it runs ---------------------------------------------------------------------------------- */
 
-static json_t *events_of(struct sw_connection *conn, const char *pod)
-{
-    sw_autofree char *all = k8s_path(conn, "v1", "events", NULL);
-    sw_autofree char *selector = sw_format("involvedObject.name=%s", pod);
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    sw_auto(json) json_t *answer = NULL;
-
-    sw_buf_add(&path, all);
-    sw_rest_query(&path, "fieldSelector", selector);
-    if (k8s_call(conn, NULL, path.data, NULL, &answer, NULL) < 0)
-        return NULL;
-    return json_incref(json_object_get(answer, "items"));
-}
-
 static int never_ran(const struct k8s_helper *helper, const json_t *pod, struct sw_error *err)
 {
-    sw_auto(json) json_t *events = events_of(helper->conn, helper->name);
+    sw_auto(json) json_t *events = k8s_events(helper->conn, "name", helper->name);
     char reason[48] = "", message[256] = "";
 
     k8s_pod_waits(pod, events, reason, message);
@@ -138,10 +124,10 @@ static int await(const struct k8s_helper *helper, struct sw_error *err)
 
         if (k8s_call(helper->conn, NULL, path, NULL, &pod, err) < 0)
             return -1;
-        phase = sw_json_str(json_object_get(pod, "status"), "phase");
+        phase = k8s_pod_phase(pod);
         if (sw_text_same(phase, "Running"))
             return 0;
-        if (look % EVENTS_EVERY == 0 && (events = events_of(helper->conn, helper->name)) &&
+        if (look % EVENTS_EVERY == 0 && (events = k8s_events(helper->conn, "name", helper->name)) &&
             k8s_no_such_folder(events))
             return sw_fail(err, SW_E_NOT_FOUND, "there is no such folder on the node");
         if (sw_text_same(phase, "Failed") || sw_text_same(phase, "Succeeded") || sw_monotonic_ms() > until_ms)

@@ -13,18 +13,23 @@
  *     kubernetes_capacity.c   does it fit? (pure, from the lists of nodes and pods)
  *     kubernetes_nodes.c      these lists, asked for
  *     kubernetes_submit.c     the objects are sent, in an order that loses nothing
- *     kubernetes_pull.c       the image pull secret
+ *     kubernetes_pull.c       Secrets: the image pull secret, and the job's own
+ *     kubernetes_runner.c     the runner as a shared ConfigMap
+ *     kubernetes_plan.c       what `slipway plan` shows
  *     kubernetes_states.c     pods and their owner to one observation (pure)
  *     kubernetes_waiting.c    why a pod waits, in words with numbers (pure)
- *     kubernetes_known.c      what is kept of objects and pods, and which belong to a job (pure)
+ *     kubernetes_known.c      what an object says of itself, what is kept of it, and whose it is (pure)
  *     kubernetes_list.c       our objects and pods, listed for many jobs at once
  *     kubernetes_watch.c      list and watch of all our objects, and the cache
  *     kubernetes_observe.c    observe, reconcile, evidence, replicas
- *     kubernetes_cancel.c     cancel, cleanup, orphans
+ *     kubernetes_cancel.c     cancel, cleanup
+ *     kubernetes_adopt.c      adopt, jobs, orphans: by marks alone
  *     kubernetes_log.c        logs of pods for the kit's spool
  *     kubernetes_exec.c       commands beside a pod
- *     kubernetes_files.c      results, paths: through a short helper pod
- *     kubernetes_preflight.c  permissions, versions, queues
+ *     kubernetes_files.c      results, paths: from the job's pod, or
+ *     kubernetes_helper.c     from a short pod of our own
+ *     kubernetes_preflight.c  versions, volumes, queues, capacity
+ *     kubernetes_permissions.c  rights, and the roles that give them
  *     kubernetes_inventory.c  nodes, GPUs, queues
  *
  * What an attempt is made of, all in one namespace and all named after it (k8s_name()):
@@ -37,9 +42,9 @@
  *     ConfigMap slipway-runner-ARCH-HASH    shared, immutable, owned by none
  *     Secret slipway-pull-HASH              shared, named after its content
  *
- * The Job is created suspended; when everything it needs is there it is released by one patch that also sets the
- * annotation slipway.sent. A Job without that annotation belongs to a submit that did not come to its end:
- * nothing of it runs.
+ * The Job is created suspended; when everything it needs is there it is released by one patch that also
+ * sets the annotation slipway.sent. A Job without that annotation belongs to a submit that did not come
+ * to its end: nothing of it runs.
  */
 #ifndef SW_PLATFORM_KUBERNETES_INTERNAL_H
 #define SW_PLATFORM_KUBERNETES_INTERNAL_H
@@ -75,7 +80,7 @@
 #define K8S_SECRETS   K8S_HOME "/secrets"        /* the file `secrets` */
 #define K8S_WORK      K8S_HOME "/work"           /* emptyDir */
 #define K8S_RESULTS   "/results"
-#define K8S_REPORT    "/dev/termination-log"     /* the runner leaves its report here: it is in the pod's status */
+#define K8S_REPORT    "/dev/termination-log"     /* the runner's report; it is in the pod's status */
 
 enum {
     K8S_NODES_MAX = 4096,
@@ -97,20 +102,25 @@ struct sw_connection {
     char *root;                      /* our own folder on this machine */
     struct sw_log_spools *spools;
     struct sw_watch *watch;
-    char *helper_image;              /* for pods that show files; NULL: K8S_HELPER_IMAGE (kubernetes_files.h) */
+    char *helper_image;              /* for pods that show files; NULL: K8S_HELPER_IMAGE */
     struct sw_connect_options given; /* warn, progress, env: as open() got them */
     pthread_mutex_t lock;            /* of what follows */
     json_t *runners;                 /* names of runner ConfigMaps that are there: name -> true */
-    json_t *groups;                  /* API groups that the server has: name -> preferred version; NULL: not asked */
+    json_t *groups;                  /* API groups that the server has: name -> version; NULL: not asked */
+    struct k8s_recent_nodes {        /* the nodes as they were a moment ago; see kubernetes_nodes.c */
+        json_t *nodes;               /* shared and never changed; NULL: none, or listing is forbidden */
+        char *asked;                 /* the options whose labels were kept */
+        int64_t until_ms;            /* monotonic; 0: nothing is known */
+    } recent;
 };
 
 /* One call, answered within K8S_PATIENCE_MS. GET when `method` is NULL. `json` may be NULL. */
-int k8s_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body, json_t **json,
-             struct sw_error *err);
+int k8s_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
+             json_t **json, struct sw_error *err);
 /* kube_path() in the connection's namespace: k8s_path(conn, "batch/v1", "jobs", name). Owned. */
 char *k8s_path(struct sw_connection *conn, const char *group_version, const char *plural, const char *name);
-/* Does the server have this API group ("jobset.x-k8s.io")? Its preferred version, borrowed; NULL: it does not. *err
- * is set only when it could not be asked. */
+/* Does the server have this API group ("jobset.x-k8s.io")? Its preferred version, borrowed; NULL: it does
+ * not. *err is set only when it could not be asked. */
 const char *k8s_group(struct sw_connection *conn, const char *group, struct sw_error *err);
 void k8s_warn(struct sw_connection *conn, const char *fmt, ...) SW_PRINTF(2, 3);
 
@@ -126,6 +136,10 @@ struct k8s_workload {                /* what the status of an engine's object sa
     bool sent;                       /* K8S_NOTE_SENT is there */
     bool deleting;
 };
+static inline bool k8s_is_over(const struct k8s_workload *workload)
+{
+    return workload->phase == K8S_SUCCEEDED || workload->phase == K8S_FAILED;
+}
 
 struct k8s_site {                    /* what render needs beyond the plan; all borrowed */
     int attempt;
@@ -134,11 +148,10 @@ struct k8s_site {                    /* what render needs beyond the plan; all b
     const char *runner;              /* name of the ConfigMap or Secret; NULL: K8S_RUNNER_IMAGE */
     const char *pull_secret;         /* NULL: none */
     const char *owner;               /* user@machine */
-    const json_t *gpu_products;      /* labels nvidia.com/gpu.product that the GPU type means; NULL: not known */
+    const json_t *gpu_products;      /* labels nvidia.com/gpu.product of the GPU type; NULL: not known */
     bool restricted;                 /* the namespace demands it */
-    bool has_secrets, has_code;
-    int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code: keys code.tar.gz.0, ...;
-                                        0: NAME itself holds code.tar.gz */
+    bool has_secrets;
+    int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code (code.tar.gz.0, ...) */
 };
 
 struct k8s_engine {
@@ -148,13 +161,14 @@ struct k8s_engine {
     const char *kind, *plural;       /* "JobSet", "jobsets" */
     const char *container;           /* what the container must be called */
     const char *suspend;             /* "spec.suspend", "spec.runPolicy.suspend"; NULL: cannot be suspended */
-    const char *rank_from;           /* variable that holds a pod's rank; NULL: the index annotation of its Job;
+    const char *rank_from;           /* variable that holds a pod's rank; NULL: its Job's index annotation;
                                         "": only rank 0 runs the runner */
-    const char *first, *others;      /* names of pods: NAME + `first` of rank 0 (NULL: as the others); NAME + `others`
-                                        + number of the others (NULL: they have none) */
+    const char *first, *others;      /* names of pods: NAME + `first` of rank 0 (NULL: as the others);
+                                        NAME + `others` + number (NULL: they have none) */
     bool needs_service;              /* k8s_render_service() belongs to a job of several nodes */
     /* The object's spec, owned, from the pod template (stolen). NULL + err: this engine cannot do that. */
-    json_t *(*render)(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod, struct sw_error *err);
+    json_t *(*render)(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod,
+                      struct sw_error *err);
     void (*read)(const json_t *object, struct k8s_workload *out);
     /* The rank of one of its pods; -1: it has none (MPI's launcher is 0). */
     int (*rank)(const json_t *pod);
@@ -162,14 +176,15 @@ struct k8s_engine {
 extern const struct k8s_engine k8s_engines[];        /* ended by a row without name */
 const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: none */
 /* The engine of a job: as its option says, or `auto` by what the cluster has (has() is asked for a group). */
-const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan, bool (*has)(void *context, const char *group),
+const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan,
+                                        bool (*has)(void *context, const char *group),
                                         void *context, struct sw_error *err);
 char *k8s_engine_api(const struct k8s_engine *engine);                 /* "batch/v1"; owned */
+/* k8s_path() of one of its objects, or of their list (`name` NULL). Owned. */
+char *k8s_engine_path(struct sw_connection *conn, const struct k8s_engine *engine, const char *name);
 /* Rendezvous: the DNS name of a rank inside the namespace, appended; nothing: it has none. */
 void k8s_host(const struct k8s_engine *engine, const struct sw_plan *plan, int attempt, int rank,
               struct sw_buf *out);
-/* What an engine's object restarts by itself: retries that are left to this attempt; 0: evictions are not retried. */
-int k8s_restarts(const struct sw_plan *plan, const struct k8s_site *site);
 /* kubernetes_engine_status.c: `read` and `rank` of the table above. */
 void k8s_read_job(const json_t *object, struct k8s_workload *out);
 void k8s_read_jobset(const json_t *object, struct k8s_workload *out);
@@ -182,24 +197,25 @@ int k8s_rank_volcano(const json_t *pod);
 
 /* ---- render (kubernetes_render.c, kubernetes_volumes.c), pure ------------------------------------ */
 
-json_t *k8s_render_labels(const struct sw_plan *plan, const struct k8s_site *site);
-json_t *k8s_render_annotations(const struct sw_plan *plan, const struct k8s_site *site);
-/* metadata {name, namespace, labels, annotations}. */
-json_t *k8s_render_metadata(const struct sw_plan *plan, const struct k8s_site *site, const char *name);
-json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
-                       struct sw_error *err);                         /* a pod template */
-json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
-                          struct sw_error *err);                      /* the whole Job or other object, suspended */
+/* {apiVersion: v1, kind, metadata: {name, namespace, labels, annotations}}. */
+json_t *k8s_render_head(const struct sw_plan *plan, const struct k8s_site *site, const char *kind,
+                        const char *name);
+/* A pod template; and the whole Job or other object, suspended. */
+json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site,
+                       const struct k8s_engine *engine, struct sw_error *err);
+json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *site,
+                          const struct k8s_engine *engine, struct sw_error *err);
 json_t *k8s_render_service(const struct sw_plan *plan, const struct k8s_site *site);
-struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site, struct sw_error *err);
+struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site,
+                                      struct sw_error *err);
 /* Adds an owner reference to metadata of `object`: deleting `owner` deletes it. */
 void k8s_render_owned(json_t *object, const json_t *owner);
 /* Volumes and their mounts in one container; appended to the two arrays. */
-int k8s_render_volumes(const struct sw_plan *plan, const struct k8s_site *site, json_t *volumes, json_t *mounts,
-                       struct sw_error *err);
+int k8s_render_volumes(const struct sw_plan *plan, const struct k8s_site *site, json_t *volumes,
+                       json_t *mounts, struct sw_error *err);
 
-enum k8s_volume_kind { K8S_VOLUME_PVC, K8S_VOLUME_HOST, K8S_VOLUME_NFS, K8S_VOLUME_CONFIG_MAP, K8S_VOLUME_SECRET,
-                       K8S_VOLUME_EMPTY };
+enum k8s_volume_kind { K8S_VOLUME_PVC, K8S_VOLUME_HOST, K8S_VOLUME_NFS, K8S_VOLUME_CONFIG_MAP,
+                       K8S_VOLUME_SECRET, K8S_VOLUME_EMPTY };
 struct k8s_volume {                  /* one entry of `volumes:` or `mounts:`; all owned */
     enum k8s_volume_kind kind;
     char *source;                    /* claim, host path, export, name */
@@ -212,20 +228,34 @@ struct k8s_volumes { struct k8s_volume *items; size_t count; };
 int k8s_volumes_read(const struct sw_plan *plan, struct k8s_volumes *out, struct sw_error *err);
 void k8s_volumes_done(struct k8s_volumes *volumes);
 static inline void k8s_volumes_auto(struct k8s_volumes *volumes) { k8s_volumes_done(volumes); }
-/* "pvc:NAME[/SUB]", "nfs:SERVER:/PATH", "/HOST/PATH": one volume source, as `check_path` and results use it. */
+/* "pvc:NAME[/SUB]", "nfs:SERVER:/PATH", "/HOST/PATH": one volume source, as `check_path` and results use
+ * it. */
 int k8s_volume_parse(const char *text, struct k8s_volume *out, struct sw_error *err);
 void k8s_volume_done(struct k8s_volume *volume);
-json_t *k8s_volume_source(const struct k8s_volume *volume, const char *name);     /* an entry of spec.volumes */
-/* The writable volume at /results, with the job's own folder in it: "pvc:NAME/ID"; owned; NULL: results stay in the
- * pod. */
+static inline void k8s_volume_auto(struct k8s_volume *volume) { k8s_volume_done(volume); }
+/* An entry of spec.volumes. */
+json_t *k8s_volume_source(const struct k8s_volume *volume, const char *name);
+/* The writable volume at /results, with the job's own folder in it: "pvc:NAME/ID"; owned; NULL: results
+ * stay in the pod. */
 char *k8s_results_source(const struct sw_plan *plan);
-char *k8s_results_inside(const struct sw_plan *plan);                /* "/results", or "/results/ID"; owned */
 
 /* Several ranks: marks the outputs ("own") that lie in no volume that all pods share. */
 void k8s_mark_own(const struct sw_plan *plan, json_t *outputs);
+/* The first output that went with its pod, so that it cannot be brought again; borrowed; NULL: none. */
+const char *k8s_output_lost(const struct sw_plan *plan);
 
 /* The table for kit/rest: fields of a Job that an error names, and the keys that decide them. */
 extern const struct sw_rest_field k8s_fields[];
+
+/* ---- one object (kubernetes_known.c), pure: all borrowed, NULL: not there -------------------------- */
+
+const char *k8s_meta(const json_t *object, const char *key);              /* a text of its metadata */
+const char *k8s_label(const json_t *object, const char *label);
+const char *k8s_note(const json_t *object, const char *annotation);
+const char *k8s_pod_node(const json_t *pod);
+const char *k8s_pod_phase(const json_t *pod);
+const json_t *k8s_condition(const json_t *object, const char *type);      /* of its status */
+bool k8s_is_true(const json_t *condition);
 
 /* ---- capacity (kubernetes_quantity.c, kubernetes_match.c, kubernetes_capacity.c) ------------------ */
 
@@ -237,8 +267,6 @@ const json_t *k8s_at(const json_t *object, const char *path);
 enum k8s_match { K8S_MATCHES, K8S_NOT_READY, K8S_TAINTED, K8S_UNSELECTED };
 /* May a node take a pod with this spec, whatever else is on it? `gpu`: the device that it asks for. Pure. */
 enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu);
-/* What a pod with this spec asks for, and one of "pods": resource -> thousandths. Owned. */
-json_t *k8s_pod_requests(const json_t *spec);
 /* Adds what a pod holds to the sums of its node: node -> resource -> thousandths. Pure. */
 void k8s_capacity_use(json_t *used, const json_t *pod);
 extern const char *const k8s_model_labels[];         /* that name the GPU model; NULL-ended, NVIDIA's first */
@@ -267,18 +295,17 @@ int k8s_capacity_check(const struct sw_plan *plan, const struct k8s_capacity *ca
 /* "3 of 12 nodes match, 9 tainted". */
 void k8s_capacity_words(const struct k8s_capacity *capacity, struct sw_buf *out);
 
-/* The lists (kubernetes_nodes.c), asked for. *nodes NULL without error: listing nodes is forbidden. Of labels only those that the
- * plan (NULL: none) asks about are kept, and arch and GPU model. *used: NULL where listing all pods is
- * forbidden; `used` NULL: not wanted. Owned. */
+/* The lists (kubernetes_nodes.c), asked for. *nodes NULL without error: listing nodes is forbidden. Of
+ * labels only those that the plan (NULL: none) asks about are kept, and arch and GPU model. *used: NULL
+ * where listing all pods is forbidden; `used` NULL: not wanted. Owned. */
 int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,
                        struct sw_error *err);
 /* All of it for this plan. 1: listing nodes is forbidden, so nothing is known. *products (may be NULL): the
- * owned array for site.gpu_products, NULL: none. */
+ * owned array for site.gpu_products, NULL: none. Without pods, nodes that were listed seconds ago will do. */
 int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool with_pods, json_t **products,
                     struct k8s_capacity *out, struct sw_error *err);
-/* Calls `take` for each object of a list, page after page. 1: listing is forbidden. */
-int k8s_list_each(struct sw_connection *conn, const char *path, const char *fields,
-                  int (*take)(void *context, json_t *item), void *context, struct sw_error *err);
+/* The next k8s_capacity_of() lists again. */
+void k8s_recent_forget(struct sw_connection *conn);
 
 /* ---- observation (kubernetes_states.c, kubernetes_waiting.c), pure ------------------------------- */
 
@@ -290,25 +317,27 @@ struct k8s_seen {
     const json_t *events;            /* array: of the object and its pods; NULL: not asked */
     const json_t *workload;          /* Kueue's Workload, Volcano's PodGroup; NULL: none */
 };
+struct k8s_workload k8s_read(const struct k8s_seen *known);           /* {0} without object */
 void k8s_judge(const struct k8s_seen *known, struct sw_observation *seen);
 /* Would events explain more (it waits, and pods do not say why)? */
 bool k8s_wants_events(const struct k8s_seen *known);
-/* The reason and message of one pod that waits: state.waiting, conditions, events. False: it does not wait. */
+/* The reason and message of one pod that waits: state.waiting, conditions, events. False: it does not
+ * wait. */
 bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[48], char message[256]);
 /* "0/12 nodes are available: 8 Insufficient nvidia.com/gpu, 4 node(s) had untolerated taint ..." ->
- * "0 of 12 nodes fit: 8 have no free GPU, 4 are tainted". False: these are other words. */
-bool k8s_explain_scheduler(const char *said, char *out, size_t size);
+ * "0 of 12 nodes fit: 8 have no free GPU, 4 are tainted", and the reason. NULL: these are other words. */
+const char *k8s_explain_scheduler(const char *said, char *out, size_t size);
 /* The newest pod of a rank; NULL. `restart`: of that restart alone; -1: the newest. */
 const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart);
 int64_t k8s_time_ms(const char *text);           /* RFC 3339; 0: none */
 int k8s_label_number(const json_t *object, const char *label, int missing);
-const json_t *k8s_condition(const json_t *object, const char *type);      /* of its status; NULL: none */
+const json_t *k8s_container(const json_t *pod, const char *name);    /* its status; NULL: none */
 int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job);
 /* State of one pod alone, and how it ended if it did. */
 void k8s_pod_end(const json_t *pod, const struct k8s_engine *engine, struct sw_observation *seen);
 /* A suspended object of a submit that did not come to its end. */
 bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job);
-/* Why the API server refuses its pods, from the object's events; what Kueue or Volcano waits for. False: nothing. */
+/* Why the API server refuses its pods, from the object's events; what Kueue or Volcano waits for. */
 bool k8s_refused(const json_t *events, char reason[48], char message[256]);
 bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256]);
 
@@ -318,28 +347,34 @@ bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256])
 #define K8S_PAGE "100"               /* objects of one answer: parsed, a pod takes some 40 kB */
 
 extern const struct sw_watch_source k8s_watch_source;
-void *k8s_watch_context(struct sw_connection *conn);                 /* of sw_watch_new(); owned by the watch */
-/* Objects of these jobs: from the watch's cache, or listed now: {"OBJECT-UID-or-kind/name": object}. One list for
- * each kind, paged. An owned object {"objects": {"PLURAL/NAME": {...}}, "pods": {"ID/ATTEMPT": [..]}}; NULL + err. */
-json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, struct sw_error *err);
+void *k8s_watch_context(struct sw_connection *conn);                 /* owned by the watch */
+/* Objects of these jobs, from the watch's cache or listed now, one list for each kind: an owned
+ * {"objects": {"PLURAL/NAME": {...}}, "pods": {"ID/ATTEMPT": [..]}}; NULL + err. */
+json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                 struct sw_error *err);
 /* What this platform reads of an object, as a new one that takes little memory. Pure. */
 json_t *k8s_trim(json_t *object);
 /* What is known of one job in that list; `known` borrows from it. */
 void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known);
 /* The same of one job, asked for now: a cache may be a moment behind. */
 int k8s_get(struct sw_connection *conn, const struct sw_jobref *job, json_t **list, struct sw_error *err);
-/* All objects of a kind in the namespace, page after page. `selector` NULL: all; `each` as in sw_rest_list(). */
-int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
+struct k8s_listing {                 /* which objects */
+    const char *path;
+    const char *labels, *fields;     /* selectors; NULL: all */
+    const char *limit;               /* of a page; NULL: K8S_PAGE */
+};
+/* Calls `each` for each of them, page after page, as sw_rest_list() does. 1 + err: listing is forbidden. */
+int k8s_list_pages(struct sw_connection *conn, const struct k8s_listing *what,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err);
+/* Events about what has this `field` ("uid", "name"). Owned array; NULL: none came. */
+json_t *k8s_events(struct sw_connection *conn, const char *field, const char *value);
 extern const struct sw_rest_pages k8s_pages;
-bool k8s_may_be(const struct sw_jobref *job, const struct k8s_engine *engine);   /* NULL details: any engine */
+bool k8s_may_be(const struct sw_jobref *job, const struct k8s_engine *engine);   /* by its details */
 json_t *k8s_list_new(void);
 /* Puts one object into such a list; what has no id of ours, and children of other objects, are left out. */
 void k8s_list_add(json_t *list, const char *plural, json_t *object);
 /* All of a kind from the watch's cache into such a list. False: the watch does not have this kind now. */
 bool k8s_watch_copy(struct sw_connection *conn, const char *plural, json_t *list);
-
-/* ---- helper pods (kubernetes_files.c) ------------------------------------------------------------ */
 
 /* Deletes with Foreground propagation and the UID as precondition. 404 and another UID are success. */
 int k8s_delete(struct sw_connection *conn, const char *path, const char *uid, struct sw_error *err);

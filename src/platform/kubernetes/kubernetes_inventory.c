@@ -185,7 +185,8 @@ static void add_list(struct sw_connection *conn, json_t *out, const char *key, c
     sw_autofree char *path = kube_path(full, cluster ? NULL : conn->namespace, plural, NULL);
     sw_auto(json) json_t *rows = json_array();
 
-    if (version && k8s_list_each(conn, path, NULL, take, rows, NULL) == 0 && json_array_size(rows)) {
+    if (version && k8s_list_pages(conn, &(struct k8s_listing){ .path = path }, take, rows, NULL) == 0 &&
+        json_array_size(rows)) {
         if (!json_object_get(out, key))
             json_object_set_new(out, key, json_array());
         json_array_extend(json_object_get(out, key), rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_known.c - what is kept of our objects and pods, and which of them belong to a job.
+ * kubernetes_known.c - what an object says of itself, what is kept of it, and which job it belongs to.
  *
  * Objects are trimmed as soon as they arrive: of a pod's 10 kB some 1 kB are read here, and a thousand of
  * them shall take little memory. Pure.
@@ -11,6 +11,58 @@
 #include <string.h>
 
 #include "base/text.h"
+
+/* ---- what an object says of itself ------------------------------------------------------------------ */
+
+const char *k8s_meta(const json_t *object, const char *key)
+{
+    return sw_json_str(json_object_get(object, "metadata"), key);
+}
+
+const char *k8s_label(const json_t *object, const char *label)
+{
+    return sw_json_str(k8s_at(object, "metadata/labels"), label);
+}
+
+const char *k8s_note(const json_t *object, const char *annotation)
+{
+    return sw_json_str(k8s_at(object, "metadata/annotations"), annotation);
+}
+
+const char *k8s_pod_node(const json_t *pod)
+{
+    return json_string_value(k8s_at(pod, "spec/nodeName"));
+}
+
+const char *k8s_pod_phase(const json_t *pod)
+{
+    return json_string_value(k8s_at(pod, "status/phase"));
+}
+
+const json_t *k8s_condition(const json_t *object, const char *type)
+{
+    const json_t *conditions = k8s_at(object, "status/conditions"), *one;
+    size_t i;
+
+    json_array_foreach(conditions, i, one)
+        if (sw_text_same(sw_json_str(one, "type"), type))
+            return one;
+    return NULL;
+}
+
+bool k8s_is_true(const json_t *condition)
+{
+    return sw_text_same(sw_json_str(condition, "status"), "True");
+}
+
+struct k8s_workload k8s_read(const struct k8s_seen *known)
+{
+    struct k8s_workload workload = { 0 };
+
+    if (known->object && known->engine)
+        known->engine->read(known->object, &workload);
+    return workload;
+}
 
 /* ---- trimmed objects ------------------------------------------------------------------------------ */
 
@@ -85,11 +137,6 @@ json_t *k8s_list_new(void)
     return sw_json_object(SW_SUB("objects", json_object()), SW_SUB("pods", json_object()));
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return sw_json_str(json_object_get(object, "metadata"), key);
-}
-
 /* The child of another object (a TrainJob's JobSet of the same name) stands for no attempt. */
 static bool is_child(const json_t *object)
 {
@@ -104,8 +151,7 @@ static bool is_child(const json_t *object)
 
 static char *key_of(const char *plural, const json_t *object)
 {
-    const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
-    const char *id = sw_json_str(labels, K8S_LABEL_ID), *name = text_of(object, "name");
+    const char *id = k8s_label(object, K8S_LABEL_ID), *name = k8s_meta(object, "name");
 
     if (!name || !id)
         return NULL;
@@ -146,12 +192,9 @@ bool k8s_may_be(const struct sw_jobref *job, const struct k8s_engine *engine)
  * so often. A Job does not count all of that, so the UID that submit() saw decides where it is known. */
 static bool reaches(const struct k8s_seen *known, int first, const struct sw_jobref *job)
 {
-    struct k8s_workload workload = { 0 };
-
-    if (!sw_text_empty(job->remote_id) && sw_text_same(job->remote_id, text_of(known->object, "uid")))
+    if (!sw_text_empty(job->remote_id) && sw_text_same(job->remote_id, k8s_meta(known->object, "uid")))
         return true;
-    known->engine->read(known->object, &workload);
-    return first + workload.restarts >= job->attempt;
+    return first + k8s_read(known).restarts >= job->attempt;
 }
 
 void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *known)

@@ -27,14 +27,19 @@ static int take(void *context, json_t *object)
 
 const struct sw_rest_pages k8s_pages = { "items", "metadata.continue", "continue", NULL };
 
-int k8s_list_pages(struct sw_connection *conn, const char *api, const char *plural, const char *selector,
+int k8s_list_pages(struct sw_connection *conn, const struct k8s_listing *what,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err)
 {
-    const struct sw_rest_pair query[] = { { "labelSelector", selector }, { "limit", K8S_PAGE }, { 0 } };
-    sw_autofree char *path = k8s_path(conn, api, plural, NULL);
-    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
+    const struct sw_rest_pair query[] = { { "labelSelector", what->labels },
+                                          { "fieldSelector", what->fields },
+                                          { "limit", what->limit ? what->limit : K8S_PAGE }, { 0 } };
+    sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
+    const struct sw_rest_call call = { .path = what->path, .query = query, .repeatable = true,
+                                       .seen = &seen };
 
-    return sw_rest_list(conn->rest, &call, &k8s_pages, each, context, err);
+    if (sw_rest_list(conn->rest, &call, &k8s_pages, each, context, err) == 0)
+        return 0;
+    return seen.status == 403 ? 1 : -1;
 }
 
 /* One job: its id. Many of one store: the store's. Else all that carry an id. Owned. */
@@ -65,7 +70,7 @@ static bool is_used(const struct sw_observation *jobs, size_t count, const struc
 static int list_engine(struct sw_connection *conn, const struct k8s_engine *engine, const char *selector,
                        bool cached, json_t *list, struct sw_error *err)
 {
-    sw_autofree char *api = k8s_engine_api(engine);
+    sw_autofree char *path = k8s_engine_path(conn, engine, NULL);
     struct taking taking = { list, engine->plural };
     struct sw_error why = { 0 };
 
@@ -73,7 +78,8 @@ static int list_engine(struct sw_connection *conn, const struct k8s_engine *engi
         return 0;
     if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
         return why.code == SW_OK ? 0 : sw_pass(err, &why);
-    if (k8s_list_pages(conn, api, engine->plural, selector, take, &taking, &why) < 0 &&
+    if (k8s_list_pages(conn, &(struct k8s_listing){ .path = path, .labels = selector }, take, &taking,
+                       &why) &&
         why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
     return 0;
@@ -82,14 +88,15 @@ static int list_engine(struct sw_connection *conn, const struct k8s_engine *engi
 static json_t *list_of(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
                        bool cached, struct sw_error *err)
 {
-    sw_autofree char *selector = selector_for(jobs, count);
+    sw_autofree char *selector = selector_for(jobs, count), *pods = k8s_path(conn, "v1", K8S_PODS, NULL);
     sw_auto(json) json_t *list = k8s_list_new();
 
     for (const struct k8s_engine *engine = k8s_engines; engine->name; engine++)
         if (is_used(jobs, count, engine) && list_engine(conn, engine, selector, cached, list, err) < 0)
             return NULL;
     if (!(cached && k8s_watch_copy(conn, K8S_PODS, list)) &&
-        k8s_list_pages(conn, "v1", K8S_PODS, selector, take, &(struct taking){ list, K8S_PODS }, err) < 0)
+        k8s_list_pages(conn, &(struct k8s_listing){ .path = pods, .labels = selector }, take,
+                       &(struct taking){ list, K8S_PODS }, err))
         return NULL;
     return sw_take(list);
 }
@@ -104,7 +111,7 @@ json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, 
 static int get_named(struct sw_connection *conn, const struct k8s_engine *engine, const char *name,
                      json_t *list, struct sw_error *err)
 {
-    sw_autofree char *api = k8s_engine_api(engine), *path = k8s_path(conn, api, engine->plural, name);
+    sw_autofree char *path = k8s_engine_path(conn, engine, name);
     sw_auto(json) json_t *object = NULL, *kept = NULL;
     struct sw_error why = { 0 };
 

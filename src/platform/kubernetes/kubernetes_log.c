@@ -30,21 +30,10 @@ extern const struct sw_platform sw_platform_kubernetes;
 
 /* ---- the pod --------------------------------------------------------------------------------------- */
 
-static const json_t *status_of(const json_t *pod, const char *container)
-{
-    const json_t *all = json_object_get(json_object_get(pod, "status"), "containerStatuses"), *one;
-    size_t i;
-
-    json_array_foreach(all, i, one)
-        if (sw_text_same(sw_json_str(one, "name"), container))
-            return one;
-    return NULL;
-}
-
 enum sw_log_life k8s_log_life(const json_t *pod, const char *container)
 {
-    const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
-    const json_t *status = status_of(pod, container), *state = json_object_get(status, "state");
+    const char *phase = k8s_pod_phase(pod);
+    const json_t *status = k8s_container(pod, container), *state = json_object_get(status, "state");
 
     if (sw_text_same(phase, "Succeeded") || sw_text_same(phase, "Failed"))
         return SW_LOG_ENDED;
@@ -55,23 +44,21 @@ enum sw_log_life k8s_log_life(const json_t *pod, const char *container)
 
 static void pod_read(const struct k8s_seen *known, const json_t *pod, struct k8s_pod *out)
 {
-    const char *name = sw_json_str(json_object_get(pod, "metadata"), "name");
-    const char *node = sw_json_str(json_object_get(pod, "spec"), "nodeName");
+    const char *name = k8s_meta(pod, "name");
+    const char *node = k8s_pod_node(pod);
 
     snprintf(out->node, sizeof out->node, "%s", node ? node : "");
     snprintf(out->name, sizeof out->name, "%s", name ? name : "");
     snprintf(out->container, sizeof out->container, "%s",
              known->engine ? known->engine->container : K8S_CONTAINER);
     out->life = k8s_log_life(pod, out->container);
-    out->restarts = (int)sw_json_int(status_of(pod, out->container), "restartCount", 0);
+    out->restarts = (int)sw_json_int(k8s_container(pod, out->container), "restartCount", 0);
 }
 
 /* Which restart of its object an attempt is; -1: that is not known. */
 static int restart_of(const struct k8s_seen *known, const struct sw_jobref *job)
 {
-    const json_t *labels = json_object_get(json_object_get(known->object, "metadata"), "labels");
-    const char *base = sw_json_str(labels, K8S_LABEL_ATTEMPT);
-    int first = base ? atoi(base) : 0;
+    int first = k8s_label_number(known->object, K8S_LABEL_ATTEMPT, 0);
 
     return first < 1 || first > job->attempt ? -1 : job->attempt - first;
 }
@@ -80,11 +67,9 @@ static int restart_of(const struct k8s_seen *known, const struct sw_jobref *job)
 static int pod_missing(const struct k8s_seen *known, const struct sw_jobref *job, int rank,
                        struct k8s_pod *out, struct sw_error *err)
 {
-    struct k8s_workload now = { 0 };
+    struct k8s_workload now = k8s_read(known);
 
-    if (known->object && known->engine)
-        known->engine->read(known->object, &now);
-    if (!known->object || job->finished || now.phase == K8S_SUCCEEDED || now.phase == K8S_FAILED)
+    if (!known->object || job->finished || k8s_is_over(&now))
         return sw_fail(err, SW_E_NOT_FOUND, "the cluster has no pod of '%s' (rank %d) any more", job->id,
                        rank);
     out->life = SW_LOG_NOT_BEGUN;

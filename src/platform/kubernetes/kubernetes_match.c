@@ -155,17 +155,6 @@ static enum k8s_match taints_of(const json_t *spec, const json_t *taints, const 
     return worst;
 }
 
-static bool is_ready(const json_t *node)
-{
-    const json_t *conditions = k8s_at(node, "status/conditions"), *each;
-    size_t i;
-
-    json_array_foreach(conditions, i, each)
-        if (sw_text_same(sw_json_str(each, "type"), "Ready"))
-            return sw_text_same(sw_json_str(each, "status"), "True");
-    return false;
-}
-
 enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu)
 {
     const json_t *metadata = json_object_get(node, "metadata");
@@ -177,5 +166,6 @@ enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu
     taints = taints_of(spec, k8s_at(node, "spec/taints"), gpu);
     if (taints != K8S_MATCHES)
         return taints;
-    return is_ready(node) && !json_is_true(k8s_at(node, "spec/unschedulable")) ? K8S_MATCHES : K8S_NOT_READY;
+    return k8s_is_true(k8s_condition(node, "Ready")) &&
+    !json_is_true(k8s_at(node, "spec/unschedulable")) ? K8S_MATCHES : K8S_NOT_READY;
 }

@@ -4,12 +4,19 @@
  *
  * Only what is counted is kept: of a node the labels that this job asks about, of all pods of a node the sum
  * of their requests. So the memory that it takes does not depend on the number of pods.
+ *
+ * A submit asks for the nodes twice, before it and within it, and many submits ask again and again: the list is
+ * kept for a few seconds. The API server may hold such a question for 100 ms, until its own memory is up to date.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
+
+enum { RECENT_MS = 5000 };
 
 struct reading {
     json_t *into;
@@ -28,19 +35,6 @@ static bool is_kept(const struct reading *reading, const char *label)
            (reading->asked && strstr(reading->asked, quoted));
 }
 
-static json_t *ready_of(const json_t *node)
-{
-    const json_t *conditions = k8s_at(node, "status/conditions"), *each;
-    json_t *kept = json_array();
-    size_t i;
-
-    json_array_foreach(conditions, i, each)
-        if (sw_text_same(sw_json_str(each, "type"), "Ready"))
-            json_array_append_new(kept, sw_json_object(SW_STR("type", "Ready"),
-                                                       SW_STR("status", sw_json_str(each, "status"))));
-    return kept;
-}
-
 /* What is kept is not copied. */
 static int take_node(void *context, json_t *node)
 {
@@ -52,11 +46,12 @@ static int take_node(void *context, json_t *node)
         if (is_kept(reading, name))
             json_object_set(labels, name, value);
     json_array_append_new(reading->into, json_pack(
-        "{s:{s:O*,s:o}, s:{s:O*,s:O*}, s:{s:O*,s:O*,s:o}}",
+        "{s:{s:O*,s:o}, s:{s:O*,s:O*}, s:{s:O*,s:O*,s:[{s:s,s:O*}]}}",
         "metadata", "name", k8s_at(node, "metadata/name"), "labels", labels,
         "spec", "taints", k8s_at(node, "spec/taints"), "unschedulable", k8s_at(node, "spec/unschedulable"),
         "status", "allocatable", k8s_at(node, "status/allocatable"),
-        "capacity", k8s_at(node, "status/capacity"), "conditions", ready_of(node)));
+        "capacity", k8s_at(node, "status/capacity"), "conditions",
+        "type", "Ready", "status", json_object_get(k8s_condition(node, "Ready"), "status")));
     return 0;
 }
 
@@ -66,39 +61,28 @@ static int take_pod(void *context, json_t *pod)
     return 0;
 }
 
-int k8s_list_each(struct sw_connection *conn, const char *path, const char *fields,
-                  int (*take)(void *context, json_t *item), void *context, struct sw_error *err)
-{
-    static const struct sw_rest_pages pages = { "items", "metadata.continue", "continue" };
-    const struct sw_rest_pair query[] = { { "limit", "250" }, { "fieldSelector", fields }, { 0 } };
-    sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
-    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true, .seen = &seen };
-    struct sw_error why = { 0 };
-
-    if (sw_rest_list(conn->rest, &call, &pages, take, context, &why) == 0)
-        return 0;
-    return seen.status == 403 ? 1 : sw_pass(err, &why);
-}
-
 int k8s_capacity_lists(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, json_t **used,
                        struct sw_error *err)
 {
-    static const char held[] = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+    static const struct k8s_listing all_nodes = { .path = "/api/v1/nodes", .limit = "250" };
+    static const struct k8s_listing held = {
+        .path = "/api/v1/pods", .limit = "250",
+        .fields = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=" };
     sw_autofree char *asked = plan && plan->options ? sw_json_dump(plan->options) : NULL;
     sw_auto(json) json_t *list = json_array(), *sums = json_object();
-    int forbidden = k8s_list_each(conn, "/api/v1/nodes", NULL, take_node,
-                                  &(struct reading){ list, asked }, err);
+    struct sw_error why = { 0 };
+    int forbidden = k8s_list_pages(conn, &all_nodes, take_node, &(struct reading){ list, asked }, &why);
 
     *nodes = NULL;
     if (used)
         *used = NULL;
     if (forbidden)
-        return forbidden < 0 ? -1 : 0;
+        return forbidden < 0 ? sw_pass(err, &why) : 0;
     *nodes = sw_take(list);
-    forbidden = used ? k8s_list_each(conn, "/api/v1/pods", held, take_pod, sums, err) : 1;
+    forbidden = used ? k8s_list_pages(conn, &held, take_pod, sums, &why) : 1;
     if (forbidden == 0)
         *used = sw_take(sums);
-    return forbidden < 0 ? -1 : 0;
+    return forbidden < 0 ? sw_pass(err, &why) : 0;
 }
 
 /* Labels of GPU models that `gpus: TYPE:COUNT` means, as the nodes have them. */
@@ -121,13 +105,55 @@ static json_t *products_like(const json_t *nodes, const char *type)
     return names;
 }
 
+/* ---- kept for a moment --------------------------------------------------------------------------- */
+
+void k8s_recent_forget(struct sw_connection *conn)
+{
+    struct k8s_recent_nodes old;
+
+    pthread_mutex_lock(&conn->lock);
+    old = conn->recent;
+    conn->recent = (struct k8s_recent_nodes){ 0 };
+    pthread_mutex_unlock(&conn->lock);
+    json_decref(old.nodes);
+    free(old.asked);
+}
+
+static bool recall(struct sw_connection *conn, const char *asked, json_t **nodes)
+{
+    const struct k8s_recent_nodes *recent = &conn->recent;
+    bool known;
+
+    pthread_mutex_lock(&conn->lock);
+    known = sw_monotonic_ms() < recent->until_ms && sw_text_same(recent->asked, asked);
+    *nodes = known ? json_incref(recent->nodes) : NULL;
+    pthread_mutex_unlock(&conn->lock);
+    return known;
+}
+
+static int recent_nodes(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, struct sw_error *err)
+{
+    sw_autofree char *asked = plan->options ? sw_json_dump(plan->options) : sw_strdup("");
+
+    if (recall(conn, asked, nodes))
+        return 0;
+    if (k8s_capacity_lists(conn, plan, nodes, NULL, err) < 0)
+        return -1;
+    k8s_recent_forget(conn);
+    pthread_mutex_lock(&conn->lock);
+    if (!conn->recent.until_ms)          /* another thread may have been faster */
+        conn->recent = (struct k8s_recent_nodes){ json_incref(*nodes), sw_take(asked), sw_monotonic_ms() + RECENT_MS };
+    pthread_mutex_unlock(&conn->lock);
+    return 0;
+}
+
 int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool with_pods, json_t **products,
                     struct k8s_capacity *out, struct sw_error *err)
 {
     sw_auto(json) json_t *nodes = NULL, *used = NULL, *like = NULL, *pod = NULL;
     struct k8s_site site = { .attempt = 1, .namespace = conn->namespace };
 
-    if (k8s_capacity_lists(conn, plan, &nodes, with_pods ? &used : NULL, err) < 0)
+    if ((with_pods ? k8s_capacity_lists(conn, plan, &nodes, &used, err) : recent_nodes(conn, plan, &nodes, err)) < 0)
         return -1;
     if (!nodes)
         return 1;

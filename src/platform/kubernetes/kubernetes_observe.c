@@ -20,39 +20,35 @@ enum { EVENTS_MOST = 8 };            /* jobs whose events are asked for in one o
 
 extern const struct sw_platform sw_platform_kubernetes;
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return sw_json_str(json_object_get(object, "metadata"), key);
-}
-
 /* ---- what explains a wait ------------------------------------------------------------------------ */
+
+json_t *k8s_events(struct sw_connection *conn, const char *field, const char *value)
+{
+    sw_autofree char *path = k8s_path(conn, "v1", "events", NULL);
+    sw_autofree char *selector = sw_format("involvedObject.%s=%s", field, value);
+    const struct sw_rest_pair query[] = { { "fieldSelector", selector }, { "limit", K8S_PAGE }, { 0 } };
+    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
+    sw_auto(json) json_t *answer = NULL;
+
+    if (sw_rest_call(conn->rest, &call, &answer, NULL) < 0)
+        return NULL;
+    return json_incref(json_object_get(answer, "items"));
+}
 
 /* Events of the first pod that has not begun, or of the object while it has none. Owned; NULL: none came. */
 static json_t *events_of(struct sw_connection *conn, const struct k8s_seen *known)
 {
-    const char *uid = text_of(known->object, "uid"), *own;
-    sw_autofree char *path = NULL;
-    sw_auto(sw_buf) struct sw_buf query = SW_BUF_INIT;
-    sw_autofree char *field = NULL;
-    json_t *answer = NULL, *items, *pod;
+    const char *uid = k8s_meta(known->object, "uid"), *own;
+    json_t *pod;
     size_t i;
 
     json_array_foreach((json_t *)known->pods, i, pod)
-        if (sw_text_same(sw_json_str(json_object_get(pod, "status"), "phase"), "Pending") &&
-            (own = text_of(pod, "uid"))) {
+        if (sw_text_same(k8s_pod_phase(pod), "Pending") &&
+            (own = k8s_meta(pod, "uid"))) {
             uid = own;
             break;
         }
-    path = k8s_path(conn, "v1", "events", NULL);
-    field = sw_format("involvedObject.uid=%s", uid ? uid : "");
-    sw_buf_add(&query, path);
-    sw_rest_query(&query, "fieldSelector", field);
-    sw_rest_query(&query, "limit", "100");
-    if (!uid || k8s_call(conn, NULL, sw_buf_text(&query), NULL, &answer, NULL) < 0)
-        return NULL;
-    items = json_incref(json_object_get(answer, "items"));
-    json_decref(answer);
-    return items;
+    return uid ? k8s_events(conn, "uid", uid) : NULL;
 }
 
 /* Objects of a queue, by the UID of what they belong to. */
@@ -75,15 +71,13 @@ static const struct queue {
 /* Which queue may hold it; NULL: none does. */
 static const struct queue *queue_of(const struct k8s_seen *known)
 {
-    const json_t *labels = json_object_get(json_object_get(known->object, "metadata"), "labels");
-    struct k8s_workload workload = { 0 };
+    enum k8s_phase phase = k8s_read(known).phase;
 
     if (!known->object)
         return NULL;
-    known->engine->read(known->object, &workload);
-    if (workload.phase == K8S_SUSPENDED && sw_json_str(labels, "kueue.x-k8s.io/queue-name"))
+    if (phase == K8S_SUSPENDED && k8s_label(known->object, "kueue.x-k8s.io/queue-name"))
         return &queues[0];
-    return workload.phase == K8S_WAITING && known->engine->choice == K8S_VOLCANO ? &queues[1] : NULL;
+    return phase == K8S_WAITING && known->engine->choice == K8S_VOLCANO ? &queues[1] : NULL;
 }
 
 struct extras {                      /* of one observe() */
@@ -101,7 +95,7 @@ static const json_t *queued_of(struct sw_connection *conn, const struct k8s_seen
                                struct extras *extras)
 {
     const struct queue *queue = queue_of(known);
-    const char *uid = text_of(known->object, "uid"), *version;
+    const char *uid = k8s_meta(known->object, "uid"), *version;
     json_t **list = queue ? &extras->queued[queue - queues] : NULL;
 
     if (!queue || !uid)
@@ -111,8 +105,9 @@ static const json_t *queued_of(struct sw_connection *conn, const struct k8s_seen
         version = k8s_group(conn, queue->group, NULL);
         if (version) {
             sw_autofree char *api = sw_format("%s/%s", queue->group, version);
+            sw_autofree char *path = k8s_path(conn, api, queue->plural, NULL);
 
-            k8s_list_pages(conn, api, queue->plural, NULL, take_queued, *list, NULL);
+            k8s_list_pages(conn, &(struct k8s_listing){ .path = path }, take_queued, *list, NULL);
         }
     }
     return json_object_get(*list, uid);
@@ -146,6 +141,13 @@ static void judge(struct sw_connection *conn, struct k8s_seen *known, struct ext
     k8s_judge(known, seen);
 }
 
+/* A job that ran waits again: the watch may have begun a moment before it started, and be behind. */
+static bool goes_back(const struct sw_observation *seen)
+{
+    return seen->presence == SW_PRESENT && seen->state == SW_PENDING && seen->job.state == SW_RUNNING &&
+           seen->attempt <= seen->job.attempt;
+}
+
 static int observe_one(struct sw_connection *conn, const json_t *list, struct extras *extras,
                        struct sw_observation *seen, struct sw_error *err)
 {
@@ -154,10 +156,12 @@ static int observe_one(struct sw_connection *conn, const json_t *list, struct ex
 
     k8s_find(list, &seen->job, &known);
     judge(conn, &known, extras, seen);
-    if (seen->presence != SW_ABSENT)
+    if (seen->presence != SW_ABSENT && !goes_back(seen))
         return 0;
     if (k8s_get(conn, &seen->job, &own, err) < 0)
         return -1;
+    sw_observation_done(seen);
+    *seen = (struct sw_observation){ .job = seen->job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     k8s_find(own, &seen->job, &known);
     judge(conn, &known, extras, seen);
     if (seen->presence == SW_ABSENT && !sw_text_empty(seen->job.remote_id))
@@ -191,16 +195,15 @@ static void remove_half_made(struct sw_connection *conn, const struct sw_jobref 
 {
     sw_auto(json) json_t *list = NULL;
     struct k8s_seen known;
-    sw_autofree char *api = NULL, *path = NULL;
+    sw_autofree char *path = NULL;
 
     if (k8s_get(conn, job, &list, NULL) < 0)
         return;
     k8s_find(list, job, &known);
     if (!k8s_is_half_made(&known, job))
         return;
-    api = k8s_engine_api(known.engine);
-    path = k8s_path(conn, api, known.engine->plural, text_of(known.object, "name"));
-    k8s_delete(conn, path, text_of(known.object, "uid"), NULL);
+    path = k8s_engine_path(conn, known.engine, k8s_meta(known.object, "name"));
+    k8s_delete(conn, path, k8s_meta(known.object, "uid"), NULL);
 }
 
 void kubernetes_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
@@ -226,11 +229,6 @@ void kubernetes_evidence(struct sw_connection *conn, const struct sw_observation
 
 /* ---- replicas ------------------------------------------------------------------------------------ */
 
-static bool is_ready(const json_t *pod)
-{
-    return sw_text_same(sw_json_str(k8s_condition(pod, "Ready"), "status"), "True");
-}
-
 static json_t *replica(const struct k8s_seen *known, const struct sw_jobref *job, int rank)
 {
     const json_t *pod = k8s_pod_of(known, rank, -1);
@@ -243,12 +241,12 @@ static json_t *replica(const struct k8s_seen *known, const struct sw_jobref *job
     code = one.exit_code;
     sw_observation_done(&one);
     return sw_json_object(
-        SW_INT("rank", rank), SW_STR("node", sw_json_str(json_object_get(pod, "spec"), "nodeName")),
+        SW_INT("rank", rank), SW_STR("node", k8s_pod_node(pod)),
         SW_STR("status", sw_state_name(pod ? one.state : SW_PENDING)),
         SW_SUB("exit_code", code == SW_NO_EXIT_CODE ? json_null() : json_integer(code)),
-        SW_STR("phase", sw_json_str(json_object_get(pod, "status"), "phase")),
-        SW_BOOL("ready", is_ready(pod)),
-        SW_STR("pod", text_of(pod, "name")),
+        SW_STR("phase", k8s_pod_phase(pod)),
+        SW_BOOL("ready", k8s_is_true(k8s_condition(pod, "Ready"))),
+        SW_STR("pod", k8s_meta(pod, "name")),
         SW_SUB("readiness_issue", waits ? sw_json_object(SW_STR("reason", reason), SW_STR("message", message))
                                         : json_null()));
 }

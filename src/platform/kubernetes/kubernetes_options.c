@@ -41,8 +41,9 @@ const struct sw_option kubernetes_options[] = {
       .help = "context of the kubeconfig (else its current one)" },
     { "namespace", SW_TEXT, CONNECTION(namespace), .env = "TAO_K8S_NAMESPACE",
       .help = "namespace of the jobs (else the context's, else default)" },
-    { "helper_image", SW_TEXT, CONNECTION(helper_image),
-      .help = "any image that nodes can pull, for short pods that show files (else registry.k8s.io/pause:3.10)" },
+    { "helper_image", SW_TEXT, CONNECTION(helper_image), .env = "SLIPWAY_K8S_HELPER_IMAGE",
+      .help = "any image that nodes can pull, for short pods that show files (else "
+              "registry.k8s.io/pause:3.10)" },
     { "engine", SW_CHOICE, JOB(engine), .initial = "auto", .choices = engines,
       .help = "the kind of object that runs the job; auto: by launcher, nodes and what the cluster has" },
     { "arch", SW_CHOICE, JOB(arch), .initial = "auto", .choices = arches,
@@ -122,6 +123,11 @@ struct k8s_connect_options k8s_connect_options(const json_t *options)
     sw_options_fill(kubernetes_options, options, SW_CONNECTION, &out, NULL);
     none_for_empty(texts, SW_COUNT(texts));
     return out;
+}
+
+const char *k8s_arch_name(enum k8s_arch arch)
+{
+    return arch == K8S_ARCH_AUTO ? NULL : arches[arch];
 }
 
 struct k8s_job_options k8s_job_options(const json_t *options)

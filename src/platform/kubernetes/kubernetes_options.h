@@ -54,5 +54,6 @@ extern const struct sw_option kubernetes_options[];
 /* `options`: the block of a plan or of a profile; may be NULL. A damaged value counts as not given. */
 struct k8s_connect_options k8s_connect_options(const json_t *options);
 struct k8s_job_options k8s_job_options(const json_t *options);
+const char *k8s_arch_name(enum k8s_arch arch);       /* "amd64"; NULL: auto */
 
 #endif

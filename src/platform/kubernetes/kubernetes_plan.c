@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_plan.c - what `slipway plan` shows: the objects that submit would send, without asking the cluster.
+ * kubernetes_plan.c - what `slipway plan` shows: the objects that submit would send, without asking the
+ * cluster.
  *
- * What only the cluster knows is shown as far as it can be: the engine of `auto` as a plain Job, the runner without
- * its architecture. A Secret is shown with the names of what it holds, never with a value.
+ * What only the cluster knows is shown as far as it can be: the engine of `auto` as a plain Job, the
+ * runner without its architecture. A Secret is shown with the names of what it holds, never with a value.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -25,27 +26,22 @@ static void show(json_t *sends, const char *plural, const char *name, json_t *do
     json_decref(document);
 }
 
-static json_t *head_of(const struct sw_plan *plan, const struct k8s_site *site, const char *kind, const char *name)
-{
-    return sw_json_object(SW_STR("apiVersion", "v1"), SW_STR("kind", kind),
-                          SW_SUB("metadata", k8s_render_metadata(plan, site, name)));
-}
-
 /* The payload as a document, since people read it. */
 static json_t *files_of(const struct sw_plan *plan, const struct k8s_site *site, const char *name,
                         struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = k8s_render_payload(plan, site, err);
-    json_t *files = payload ? head_of(plan, site, "ConfigMap", name) : NULL;
+    json_t *files = payload ? k8s_render_head(plan, site, "ConfigMap", name) : NULL;
 
     if (files)
-        json_object_set_new(files, "data", sw_json_object(SW_SUB("payload.json", sw_payload_to_json(payload))));
+        json_object_set_new(files, "data",
+                            sw_json_object(SW_SUB("payload.json", sw_payload_to_json(payload))));
     return files;
 }
 
 static json_t *secret_of(const struct sw_plan *plan, const struct k8s_site *site, const char *name)
 {
-    json_t *secret = head_of(plan, site, "Secret", name);
+    json_t *secret = k8s_render_head(plan, site, "Secret", name);
     json_t *names = json_array();
 
     json_array_extend(names, plan->secrets);
@@ -63,15 +59,18 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 
     json_array_foreach(plan->outputs, i, output)
         if (!kept && !sw_json_str(output, "to"))
-            k8s_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', or mount "
-                     "a volume at /results ('kubernetes.volumes')", sw_json_str(output, "path"));
+            k8s_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', "
+                     "or mount a volume at /results ('kubernetes.volumes')", sw_json_str(output, "path"));
 }
 
 json_t *kubernetes_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    struct k8s_site site = { .attempt = 1, .namespace = conn->namespace, .owner = "", .runner = "slipway-runner",
-                             .has_secrets = sw_sends_secrets(plan), .has_code = plan->code != NULL,
-                             .restricted = k8s_job_options(plan->options).security == K8S_SECURITY_RESTRICTED };
+    struct k8s_job_options options = k8s_job_options(plan->options);
+    struct k8s_site site = { .attempt = 1, .namespace = conn->namespace, .owner = "",
+                             .arch = k8s_arch_name(options.arch), .runner = "slipway-runner",
+                             .pull_secret = options.image_pull_secret,
+                             .has_secrets = sw_sends_secrets(plan),
+                             .restricted = options.security == K8S_SECURITY_RESTRICTED };
     const struct k8s_engine *engine = k8s_engine_for(plan, has_nothing, NULL, err);
     json_t *object = engine ? k8s_render_object(plan, &site, engine, err) : NULL;
     sw_auto(json) json_t *sends = json_array();
@@ -88,7 +87,7 @@ json_t *kubernetes_render(struct sw_connection *conn, const struct sw_plan *plan
     show(sends, "configmaps", name, files);
     if (site.has_secrets)
         show(sends, "secrets", name, secret_of(plan, &site, name));
-    if (plan->nodes > 1 && engine->choice == K8S_JOB)
+    if (plan->nodes > 1 && engine->needs_service)
         show(sends, "services", name, k8s_render_service(plan, &site));
     warn_of_lost(conn, plan);
     return sw_take(sends);

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "core/runner_image.h"
+#include "platform/kubernetes/kubernetes_submit.h"
 
 enum { MINOR_LEAST = 29 };           /* of version 1 */
 
@@ -232,8 +233,7 @@ static void check_capacity(const struct k8s_checks *checks, struct k8s_capacity 
 
 static void check_runner(const struct k8s_checks *checks, const struct k8s_capacity *capacity)
 {
-    static const char *const chosen[] = { [K8S_ARCH_AMD64] = "amd64", [K8S_ARCH_ARM64] = "arm64" };
-    const char *arch = checks->options.arch != K8S_ARCH_AUTO ? chosen[checks->options.arch]
+    const char *arch = checks->options.arch != K8S_ARCH_AUTO ? k8s_arch_name(checks->options.arch)
                        : *capacity->arch ? capacity->arch : "amd64";
     enum k8s_runner_way way = checks->options.runner;
     const char *from = checks->options.runner_image;
@@ -243,7 +243,7 @@ static void check_runner(const struct k8s_checks *checks, const struct k8s_capac
 
     if (way == K8S_RUNNER_IMAGE)
         message = sw_format("from image %s", from ? from : "(none is named)");
-    else if (!sw_embedded_runner(strcmp(arch, "arm64") == 0 ? "aarch64" : "x86_64", &size, &why))
+    else if (!sw_embedded_runner(k8s_uname(arch), &size, &why))
         found_error(checks, "runner", &why);
     else
         message = sw_format("%s, %zu kB in a %s", arch, size / 1000,
@@ -255,20 +255,29 @@ static void check_runner(const struct k8s_checks *checks, const struct k8s_capac
 
 /* ---- slots ------------------------------------------------------------------------------------------ */
 
+static int may_fit(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+{
+    struct k8s_capacity capacity = { 0 };
+    int forbidden = k8s_capacity_of(conn, plan, false, NULL, &capacity, err);
+
+    return forbidden ? (forbidden < 0 ? -1 : 0) : k8s_capacity_check(plan, &capacity, err);
+}
+
 /* Jobs without GPUs are left to the scheduler: the lists of a large cluster take their time. */
 int kubernetes_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    struct k8s_capacity capacity = { 0 };
-    int forbidden;
+    struct sw_error why = { 0 };
 
     if (sw_text_empty(plan->image)) {
         sw_fail(err, SW_E_SPEC, "a job on kubernetes needs an image");
         return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
     }
-    if (plan->gpus <= 0 || k8s_job_options(plan->options).autoscaler)
+    if (plan->gpus <= 0 || k8s_job_options(plan->options).autoscaler || may_fit(conn, plan, &why) == 0)
         return 0;
-    forbidden = k8s_capacity_of(conn, plan, false, NULL, &capacity, err);
-    return forbidden ? (forbidden < 0 ? -1 : 0) : k8s_capacity_check(plan, &capacity, err);
+    if (why.code != SW_E_REFUSED)
+        return sw_pass(err, &why);
+    k8s_recent_forget(conn);         /* a node may just have come */
+    return may_fit(conn, plan, err);
 }
 
 json_t *kubernetes_preflight_report(struct sw_connection *conn, const struct sw_plan *plan,

@@ -2,8 +2,9 @@
 /*
  * kubernetes_pull.c - Secrets are sent without becoming text: the image pull secret, and the job's own.
  *
- * A pull secret is named after a hash of its content: two users never overwrite each other's, and a changed key is
- * another name. It belongs to no job, since several use it; `slipway gc --caches` removes it.
+ * A pull secret is named after a hash of its content: two users never overwrite each other's, and a
+ * changed key is another name. It belongs to no job, since several use it; `slipway gc --caches` removes
+ * it.
  */
 #include "platform/kubernetes/kubernetes_submit.h"
 
@@ -30,8 +31,8 @@ static void body_of(const json_t *head, const char *key, const void *bytes, size
     sw_buf_add(out, "\"}}");
 }
 
-int k8s_create_secret(struct sw_connection *conn, const json_t *head, const char *key, const struct sw_buf *value,
-                      struct sw_error *err)
+int k8s_create_secret(struct sw_connection *conn, const json_t *head, const char *key,
+                      const struct sw_buf *value, struct sw_error *err)
 {
     sw_autofree char *path = k8s_path(conn, "v1", "secrets", NULL);
     struct sw_buf body = SW_BUF_INIT;
@@ -47,8 +48,8 @@ int k8s_create_secret(struct sw_connection *conn, const json_t *head, const char
     return result;
 }
 
-static int make_pull_secret(struct sw_connection *conn, const struct sw_registry_login *login, const char *registry,
-                            char out[K8S_NAME_SIZE], struct sw_error *err)
+static int make_pull_secret(struct sw_connection *conn, const struct sw_registry_login *login,
+                            const char *registry, char out[K8S_NAME_SIZE], struct sw_error *err)
 {
     sw_auto(json) json_t *head = NULL;
     struct sw_buf config = SW_BUF_INIT;
@@ -60,7 +61,8 @@ static int make_pull_secret(struct sw_connection *conn, const struct sw_registry
     sw_sha256_hex(config.data, config.length, hash);
     snprintf(out, K8S_NAME_SIZE, "slipway-pull-%.*s", HASH_SHOWN, hash);
     head = sw_json_object(
-        SW_STR("apiVersion", "v1"), SW_STR("kind", "Secret"), SW_STR("type", "kubernetes.io/dockerconfigjson"),
+        SW_STR("apiVersion", "v1"), SW_STR("kind", "Secret"),
+        SW_STR("type", "kubernetes.io/dockerconfigjson"),
         SW_SUB("metadata", sw_json_object(
             SW_STR("name", out), SW_STR("namespace", conn->namespace),
             SW_SUB("labels", sw_json_object(SW_STR(K8S_LABEL_SHARED, "pull"))))));

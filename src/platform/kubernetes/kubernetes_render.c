@@ -85,7 +85,7 @@ static void add_users(const struct sw_plan *plan, bool as_labels, json_t *out)
     }
 }
 
-json_t *k8s_render_labels(const struct sw_plan *plan, const struct k8s_site *site)
+static json_t *labels_of(const struct sw_plan *plan, const struct k8s_site *site)
 {
     json_t *labels = json_object();
     sw_auto(json) json_t *ours = sw_json_object(
@@ -99,7 +99,7 @@ json_t *k8s_render_labels(const struct sw_plan *plan, const struct k8s_site *sit
     return labels;
 }
 
-json_t *k8s_render_annotations(const struct sw_plan *plan, const struct k8s_site *site)
+static json_t *notes_of(const struct sw_plan *plan, const struct k8s_site *site)
 {
     json_t *notes = json_object();
     sw_auto(json) json_t *ours = sw_json_object(
@@ -113,21 +113,26 @@ json_t *k8s_render_annotations(const struct sw_plan *plan, const struct k8s_site
     return notes;
 }
 
-json_t *k8s_render_metadata(const struct sw_plan *plan, const struct k8s_site *site, const char *name)
+static json_t *metadata_of(const struct sw_plan *plan, const struct k8s_site *site, const char *name)
 {
     return sw_json_object(SW_STR("name", name), SW_STR_OPT("namespace", site->namespace),
-                          SW_SUB("labels", k8s_render_labels(plan, site)),
-                          SW_SUB("annotations", k8s_render_annotations(plan, site)));
+                          SW_SUB("labels", labels_of(plan, site)),
+                          SW_SUB("annotations", notes_of(plan, site)));
+}
+
+json_t *k8s_render_head(const struct sw_plan *plan, const struct k8s_site *site, const char *kind,
+                        const char *name)
+{
+    return sw_json_object(SW_STR("apiVersion", "v1"), SW_STR("kind", kind),
+                          SW_SUB("metadata", metadata_of(plan, site, name)));
 }
 
 void k8s_render_owned(json_t *object, const json_t *owner)
 {
-    const json_t *metadata = json_object_get(owner, "metadata");
-
     json_object_set_new(json_object_get(object, "metadata"), "ownerReferences",
                         json_pack("[o]", sw_json_object(
         SW_STR("apiVersion", sw_json_str(owner, "apiVersion")), SW_STR("kind", sw_json_str(owner, "kind")),
-        SW_STR("name", sw_json_str(metadata, "name")), SW_STR("uid", sw_json_str(metadata, "uid")),
+        SW_STR("name", k8s_meta(owner, "name")), SW_STR("uid", k8s_meta(owner, "uid")),
         SW_BOOL("controller", false), SW_BOOL("blockOwnerDeletion", false))));
 }
 
@@ -151,7 +156,6 @@ static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, co
 {
     enum { ADDRESSES_MAX = 65536 };            /* one variable of a process may have 131,072 bytes */
     sw_auto(sw_buf) struct sw_buf first = SW_BUF_INIT, workers = SW_BUF_INIT;
-    sw_autofree char *results = k8s_results_inside(plan);
     bool alone = plan->nodes == 1;
     bool one_runner = engine->rank_from && !*engine->rank_from;
 
@@ -167,7 +171,7 @@ static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, co
         .master_port = k8s_job_options(plan->options).master_port,
         .worker_addrs = workers.length < ADDRESSES_MAX && (alone || engine->others) ? sw_buf_text(&workers)
                                                                                     : NULL,
-        .results_root = K8S_RESULTS, .results_above = K8S_RESULTS, .results_dir = results,
+        .results_root = K8S_RESULTS, .results_above = K8S_RESULTS, .results_dir = K8S_RESULTS,
     }, env);
     if (!alone && !one_runner && engine->rank_from)
         json_object_set_new(env, "SLIPWAY_RANK_FROM", json_string(engine->rank_from));
@@ -183,7 +187,6 @@ static json_t *environment(const struct sw_plan *plan, const struct k8s_site *si
     json_t *list = json_array(), *value;
     const char *name;
 
-    sw_job_env_defaults(true, NULL, env);
     /* Devices that come as other resources or claims must stay visible. */
     if (plan->gpus == 0 && !options.limits && !options.resource_claims)
         json_object_set_new(env, "NVIDIA_VISIBLE_DEVICES", json_string("void"));
@@ -415,6 +418,18 @@ static json_t *copied(const json_t *document)
     return json_array_size(document) + json_object_size(document) > 0 ? json_deep_copy(document) : NULL;
 }
 
+/* Nodes with GPUs are often tainted with the name of the resource, for jobs without. */
+static json_t *tolerations(const struct sw_plan *plan, const struct k8s_job_options *options)
+{
+    json_t *all = copied(options->tolerations);
+
+    if (plan->gpus == 0)
+        return all;
+    all = all ? all : json_array();
+    json_array_append_new(all, sw_json_object(SW_STR("key", options->gpu_resource), SW_STR("operator", "Exists")));
+    return all;
+}
+
 static json_t *pod_spec(const struct sw_plan *plan, const struct k8s_site *site,
                         const struct k8s_job_options *options,
                         json_t *volumes, json_t *main, json_t *security)
@@ -433,7 +448,7 @@ static json_t *pod_spec(const struct sw_plan *plan, const struct k8s_site *site,
         SW_STR_OPT("dnsPolicy", options->host_network ? "ClusterFirstWithHostNet" : NULL),
         SW_SUB("imagePullSecrets", secret ? json_pack("[{s:s}]", "name", secret) : NULL),
         SW_SUB("nodeSelector", copied(options->node_selector)),
-        SW_SUB("tolerations", copied(options->tolerations)),
+        SW_SUB("tolerations", tolerations(plan, options)),
         SW_SUB("affinity", affinity(plan, site, options->affinity)),
         SW_SUB("topologySpreadConstraints", copied(options->topology_spread)),
         SW_SUB("resourceClaims", copied(options->resource_claims)),
@@ -462,8 +477,8 @@ json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site,
         !(security = pod_security(&options, site, err)))
         return NULL;
     return sw_json_object(
-        SW_SUB("metadata", sw_json_object(SW_SUB("labels", k8s_render_labels(plan, site)),
-                                          SW_SUB("annotations", k8s_render_annotations(plan, site)))),
+        SW_SUB("metadata", sw_json_object(SW_SUB("labels", labels_of(plan, site)),
+                                          SW_SUB("annotations", notes_of(plan, site)))),
         SW_SUB("spec", pod_spec(plan, site, &options, volumes, main, security)));
 }
 
@@ -497,7 +512,7 @@ json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *sit
     if (!spec)
         return NULL;
     k8s_name(name, plan->job_id, site->attempt);
-    metadata = k8s_render_metadata(plan, site, name);
+    metadata = metadata_of(plan, site, name);
     labels = json_object_get(metadata, "labels");
     if (kueue)
         json_object_set_new(labels, "kueue.x-k8s.io/queue-name", sw_json_text(options.queue));
@@ -511,14 +526,14 @@ json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *sit
 json_t *k8s_render_service(const struct sw_plan *plan, const struct k8s_site *site)
 {
     char name[K8S_NAME_SIZE];
+    json_t *service;
 
     k8s_name(name, plan->job_id, site->attempt);
-    return sw_json_object(
-        SW_STR("apiVersion", "v1"), SW_STR("kind", "Service"),
-        SW_SUB("metadata", k8s_render_metadata(plan, site, name)),
-        SW_SUB("spec", sw_json_object(
-            SW_STR("clusterIP", "None"), SW_BOOL("publishNotReadyAddresses", true),
-            SW_SUB("selector", sw_json_object(SW_STR("batch.kubernetes.io/job-name", name))))));
+    service = k8s_render_head(plan, site, "Service", name);
+    json_object_set_new(service, "spec", sw_json_object(
+        SW_STR("clusterIP", "None"), SW_BOOL("publishNotReadyAddresses", true),
+        SW_SUB("selector", sw_json_object(SW_STR("batch.kubernetes.io/job-name", name)))));
+    return service;
 }
 
 struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site,
@@ -530,8 +545,10 @@ struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k
         return NULL;
     json_decref(payload->env);                 /* the container has it */
     payload->env = NULL;
+    payload->defaults = json_object();         /* which an image may set, too */
+    sw_job_env_defaults(true, NULL, payload->defaults);
     payload->scratch_dir = sw_strdup(K8S_WORK);
-    payload->results_dir = k8s_results_inside(plan);
+    payload->results_dir = sw_strdup(K8S_RESULTS);
     payload->time_ms = plan->time_ms;
     payload->redact = true;
     if (plan->nodes > 1)

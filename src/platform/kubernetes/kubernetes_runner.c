@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_runner.c - the runner as an object of the namespace: one immutable ConfigMap (or Secret) for each
- * architecture and version, named after its content, shared by all jobs.
+ * kubernetes_runner.c - the runner as an object of the namespace: one immutable ConfigMap (or Secret) for
+ * each architecture and version, named after its content, shared by all jobs.
  *
- * The kubelet mounts it as an executable file, so an image needs no shell, no gzip and no init container. Whether it
- * is there is asked by metadata alone, once for each connection: its content is a megabyte.
+ * The kubelet mounts it as an executable file, so an image needs no shell, no gzip and no init container.
+ * Whether it is there is asked by metadata alone, once for each connection: its content is a megabyte.
  */
 #include "platform/kubernetes/kubernetes_submit.h"
 
@@ -17,7 +17,7 @@
 
 enum { HASH_SHOWN = 12 };
 
-static const char *uname_of(const char *arch)
+const char *k8s_uname(const char *arch)
 {
     return sw_text_same(arch, "arm64") ? "aarch64" : "x86_64";
 }
@@ -48,13 +48,14 @@ static int is_there(struct sw_connection *conn, const char *plural, const char *
     return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
 }
 
-static int create(struct sw_connection *conn, bool secret, const char *name, const char *arch, const void *bytes,
-                  size_t size, struct sw_error *err)
+static int create(struct sw_connection *conn, bool secret, const char *name, const char *arch,
+                  const void *bytes, size_t size, struct sw_error *err)
 {
     sw_autofree char *path = k8s_path(conn, "v1", secret ? "secrets" : "configmaps", NULL);
     sw_autofree char *encoded = sw_base64(bytes, size);
     sw_auto(json) json_t *body = sw_json_object(
-        SW_STR("apiVersion", "v1"), SW_STR("kind", secret ? "Secret" : "ConfigMap"), SW_BOOL("immutable", true),
+        SW_STR("apiVersion", "v1"), SW_STR("kind", secret ? "Secret" : "ConfigMap"),
+        SW_BOOL("immutable", true),
         SW_SUB("metadata", sw_json_object(
             SW_STR("name", name), SW_STR("namespace", conn->namespace),
             SW_SUB("labels", sw_json_object(SW_STR(K8S_LABEL_SHARED, "runner"),
@@ -76,7 +77,7 @@ int k8s_runner(struct sw_connection *conn, const char *arch, enum k8s_runner_way
 {
     bool secret = way == K8S_RUNNER_SECRET;
     size_t size = 0;
-    const void *bytes = sw_embedded_runner(uname_of(arch), &size, err);
+    const void *bytes = sw_embedded_runner(k8s_uname(arch), &size, err);
     char hash[SW_DIGEST_HEX];
     int there;
 

@@ -47,18 +47,6 @@ static const json_t *part(const json_t *object, const char *first, const char *s
     return json_object_get(json_object_get(object, first), second);
 }
 
-static const char *name_of(const json_t *object)
-{
-    const char *name = sw_json_str(json_object_get(object, "metadata"), "name");
-
-    return name ? name : "";
-}
-
-static const char *label_of(const json_t *object, const char *label)
-{
-    return sw_json_str(part(object, "metadata", "labels"), label);
-}
-
 static int number_of(const char *text, int missing)
 {
     long number = text && *text >= '0' && *text <= '9' ? strtol(text, NULL, 10) : missing;
@@ -68,20 +56,26 @@ static int number_of(const char *text, int missing)
 
 int k8s_label_number(const json_t *object, const char *label, int missing)
 {
-    return number_of(label_of(object, label), missing);
+    return number_of(k8s_label(object, label), missing);
+}
+
+const json_t *k8s_container(const json_t *pod, const char *name)
+{
+    const json_t *all = part(pod, "status", "containerStatuses"), *one;
+    size_t i;
+
+    json_array_foreach(all, i, one)
+        if (sw_text_same(sw_json_str(one, "name"), name))
+            return one;
+    return NULL;
 }
 
 /* The container that runs the job: others (a service mesh) may be beside it. */
 static const json_t *container_of(const json_t *pod, const struct k8s_engine *engine)
 {
-    const json_t *all = part(pod, "status", "containerStatuses");
-    json_t *one;
-    size_t i;
+    const json_t *own = k8s_container(pod, engine->container);
 
-    json_array_foreach((json_t *)all, i, one)
-        if (sw_text_same(sw_json_str(one, "name"), engine->container))
-            return one;
-    return json_array_get(all, 0);
+    return own ? own : json_array_get(part(pod, "status", "containerStatuses"), 0);
 }
 
 /* A container that the kubelet started again has its end in lastState. */
@@ -112,7 +106,7 @@ static enum sw_state state_of(const json_t *pod)
         { "Failed", SW_ERROR, NULL },       { "Succeeded", SW_COMPLETE, NULL },
         { "Unknown", SW_RUNNING, NULL },                     /* its node is silent */
     };
-    const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
+    const char *phase = k8s_pod_phase(pod);
     char reason[48], message[256];
 
     if (k8s_pod_waits(pod, NULL, reason, message))
@@ -140,7 +134,7 @@ static struct sw_rank rank_of(const struct sw_observation *seen, const struct k8
 
 static int64_t made_ms(const json_t *pod)
 {
-    return k8s_time_ms(sw_json_str(json_object_get(pod, "metadata"), "creationTimestamp"));
+    return k8s_time_ms(k8s_meta(pod, "creationTimestamp"));
 }
 
 /* Of two pods of one rank made in the same second the one that goes on is the newer. */
@@ -165,7 +159,7 @@ static int pods_after(const struct k8s_seen *known, int rank, const json_t *pod)
 
 int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job)
 {
-    const char *note = sw_json_str(part(known->object, "metadata", "annotations"), K8S_NOTE_NODES);
+    const char *note = k8s_note(known->object, K8S_NOTE_NODES);
     int64_t nodes = number_of(note, (int)sw_json_int(job->plan, "nodes", 1));
 
     return nodes < 1 ? 1 : nodes > K8S_NODES_MAX ? K8S_NODES_MAX : (int)nodes;
@@ -187,14 +181,13 @@ static int restarts_of(const struct k8s_seen *known, const struct k8s_workload *
 
 const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart)
 {
-    struct k8s_workload workload = { 0 };
+    struct k8s_workload workload = k8s_read(known);
     const json_t *found = NULL;
     int newest = 0;
     json_t *pod;
     size_t i;
 
     if (restart >= 0 && known->object) {
-        known->engine->read(known->object, &workload);
         newest = restarts_of(known, &workload, 1);
         newest = newest > restart ? newest : restart;        /* earlier pods may be gone */
     }
@@ -234,17 +227,12 @@ static const struct {
     { "TopologyAffinityError",    SW_REASON_NODE_REFUSED, "its node refused it" },
 };
 
-static bool is_true(const json_t *condition)
-{
-    return sw_text_same(sw_json_str(condition, "status"), "True");
-}
-
 /* The status itself, the condition or the container, whichever has such a word; `row`: its number above.
  * NULL: the cluster did nothing to it. */
 static const json_t *disruption_of(const json_t *pod, const struct k8s_engine *engine, size_t *row)
 {
     const json_t *target = k8s_condition(pod, "DisruptionTarget");
-    const json_t *at[] = { json_object_get(pod, "status"), is_true(target) ? target : NULL,
+    const json_t *at[] = { json_object_get(pod, "status"), k8s_is_true(target) ? target : NULL,
                            terminated_of(pod, engine) };
 
     for (size_t i = 0; i < SW_COUNT(at); i++) {
@@ -262,7 +250,7 @@ static const json_t *disruption_of(const json_t *pod, const struct k8s_engine *e
 static void say_disruption(const json_t *pod, const struct k8s_engine *engine, int rank,
                            struct sw_observation *seen)
 {
-    const char *node = sw_json_str(json_object_get(pod, "spec"), "nodeName"), *words;
+    const char *node = k8s_pod_node(pod), *words;
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
     size_t row = 0;
     const json_t *said = disruption_of(pod, engine, &row);
@@ -290,14 +278,14 @@ static json_t *facts_of(const json_t *pod, const struct k8s_engine *engine,
     bool oom = sw_text_same(sw_json_str(terminated, "reason"), "OOMKilled");
 
     return sw_json_object(
-        SW_STR_OPT("pod", pod ? name_of(pod) : NULL),
-        SW_STR_OPT("node", sw_json_str(json_object_get(pod, "spec"), "nodeName")),
+        SW_STR_OPT("pod", k8s_meta(pod, "name")),
+        SW_STR_OPT("node", k8s_pod_node(pod)),
         SW_STR_OPT("pod_reason", sw_json_str(status, "reason")),
         SW_STR_OPT("pod_message", sw_json_str(status, "message")),
         SW_STR_OPT("container_reason", sw_json_str(terminated, "reason")),
         SW_SUB_COPY("exit_code", json_object_get(terminated, "exitCode")),
-        SW_STR_OPT("disruption", is_true(target) ? sw_json_str(target, "reason") : NULL),
-        SW_STR_OPT("disruption_message", is_true(target) ? sw_json_str(target, "message") : NULL),
+        SW_STR_OPT("disruption", k8s_is_true(target) ? sw_json_str(target, "reason") : NULL),
+        SW_STR_OPT("disruption_message", k8s_is_true(target) ? sw_json_str(target, "message") : NULL),
         SW_SUB("oom_kills", oom ? json_integer(1) : NULL),
         SW_STR_OPT("workload_reason", *workload->reason ? workload->reason : NULL),
         SW_STR_OPT("workload_message", *workload->message ? workload->message : NULL));
@@ -400,7 +388,7 @@ static void judge_suspended(const struct k8s_seen *known, const struct k8s_workl
         say(seen, SW_PENDING, reason, message);
     else if (!is_held(known->object))
         say(seen, SW_PENDING, SW_REASON_STARTING, "it was released; its pods are not made yet");
-    else if (label_of(known->object, KUEUE_QUEUE))
+    else if (k8s_label(known->object, KUEUE_QUEUE))
         say(seen, SW_PENDING, SW_REASON_QUEUE, "it waits for Kueue to admit it");
     else if (!workload->sent)
         say(seen, SW_PENDING, SW_REASON_STARTING, "it is made and not released yet");
@@ -482,7 +470,7 @@ static json_t *story(const struct k8s_seen *known, const struct sw_observation *
         SW_INT("number", number), SW_STR("state", sw_state_name(SW_ERROR)), SW_STR("reason", was.reason),
         SW_STR("message", was.message),
         SW_SUB("exit_code", was.exit_code == SW_NO_EXIT_CODE ? json_null() : json_integer(was.exit_code)),
-        SW_INT("signal", was.signal), SW_STR("node", sw_json_str(json_object_get(pod, "spec"), "nodeName")),
+        SW_INT("signal", was.signal), SW_STR("node", k8s_pod_node(pod)),
         SW_STR("remote_id", seen->remote_id),
         SW_INT("started_ms", k8s_time_ms(sw_json_str(terminated, "startedAt"))),
         SW_INT("ended_ms", k8s_time_ms(sw_json_str(terminated, "finishedAt"))),
@@ -516,11 +504,10 @@ static bool is_another(const struct k8s_seen *known, const struct sw_observation
 
 bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job)
 {
-    struct k8s_workload workload = { 0 };
+    struct k8s_workload workload = k8s_read(known);
 
     if (!known->object || !sw_text_empty(job->remote_id))
         return false;
-    known->engine->read(known->object, &workload);
     return workload.phase == K8S_SUSPENDED && !workload.sent;
 }
 
@@ -553,27 +540,26 @@ static void judge_ranks(const struct k8s_seen *known, const struct k8s_workload 
         all[i] = rank_of(seen, known->engine, pods[i]);
     sw_ranks_count(&ranks, all, count);
     seen->started_ms = ranks.started_ms;
-    if (workload->phase == K8S_SUCCEEDED || workload->phase == K8S_FAILED)
+    if (k8s_is_over(workload))
         judge_end(known, workload, &ranks, pods, seen);
     else
         judge_going(known, workload, &ranks, pods, seen);
     pod = pods[seen->failed_replica > 0 ? seen->failed_replica : 0];
-    node = sw_json_str(json_object_get(pod, "spec"), "nodeName");
+    node = k8s_pod_node(pod);
     snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
     note_restarts(known, base, restarts_of(known, workload, count), seen);
 }
 
 void k8s_judge(const struct k8s_seen *known, struct sw_observation *seen)
 {
-    const char *uid = sw_json_str(json_object_get(known->object, "metadata"), "uid");
-    struct k8s_workload workload = { 0 };
+    const char *uid = k8s_meta(known->object, "uid");
+    struct k8s_workload workload = k8s_read(known);
 
     seen->presence = SW_ABSENT;
     seen->exit_code = SW_NO_EXIT_CODE;
     seen->failed_replica = -1;
     if (!known->object || !known->engine)
         return;
-    known->engine->read(known->object, &workload);
     if (is_another(known, seen, uid ? uid : "", &workload))
         return;
     if (k8s_is_half_made(known, &seen->job)) {

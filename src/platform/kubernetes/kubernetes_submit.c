@@ -8,14 +8,13 @@
  *     4  ConfigMaps, Secret, Service, owned by it: deleting it deletes them
  *     5  one patch releases it and says that the submit came to its end (K8S_NOTE_SENT)
  *
- * A client that dies before 3 leaves nothing, one that dies before 5 leaves an object that never runs and that
- * reconcile removes. A repeated submit finds what is there and goes on with it. An answer that did not come is
- * asked for once more by name.
+ * A client that dies before 3 leaves nothing, one that dies before 5 leaves an object that never runs and
+ * that reconcile removes. A repeated submit finds what is there and goes on with it. An answer that did
+ * not come is asked for once more by name.
  */
 #include "platform/kubernetes/kubernetes_submit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -72,12 +71,11 @@ static int settle_engine(struct k8s_sending *s, struct sw_error *err)
 /* The runner must fit the node's processor, so nodes that differ need a choice. */
 static int settle_nodes(struct k8s_sending *s, struct sw_error *err)
 {
-    static const char *const names[] = { [K8S_ARCH_AMD64] = "amd64", [K8S_ARCH_ARM64] = "arm64" };
     struct k8s_capacity capacity = { 0 };
 
     s->site.arch = s->arch;
     if (s->options.arch != K8S_ARCH_AUTO)
-        snprintf(s->arch, sizeof s->arch, "%s", names[s->options.arch]);
+        snprintf(s->arch, sizeof s->arch, "%s", k8s_arch_name(s->options.arch));
     if (*s->arch && !s->plan->gpu_type)
         return 0;
     if (k8s_capacity_of(s->conn, s->plan, false, &s->products, &capacity, err) < 0)
@@ -99,13 +97,20 @@ static int settle_code(struct k8s_sending *s, struct sw_error *err)
 
     if (sw_code_kept(s->plan, s->site.attempt, folder, &s->code, err) < 0)
         return -1;
-    s->site.has_code = s->code.bytes != NULL;
     s->site.pieces = (int)((s->code.length + K8S_PIECE - 1) / K8S_PIECE);
     if (s->site.pieces <= K8S_PIECES_MAX)
         return 0;
     sw_fail(err, SW_E_SPEC, "code: the packed code has %zu MB, and %d MB can travel with a job",
             s->code.length / 1000000, K8S_PIECES_MAX * K8S_PIECE / 1000000);
     return sw_hint(err, "leave large files out with 'code.exclude', or bring them as 'inputs:'");
+}
+
+static int check_collect(const struct sw_plan *plan, struct sw_error *err)
+{
+    const char *lost = plan->only_collect ? k8s_output_lost(plan) : NULL;
+
+    return lost ? sw_fail(err, SW_E_REFUSED, "output '%s' went with its pod; only what lies on a volume can be "
+                          "brought again", lost) : 0;
 }
 
 static int settle(struct k8s_sending *s, struct sw_error *err)
@@ -116,7 +121,7 @@ static int settle(struct k8s_sending *s, struct sw_error *err)
     s->site.has_secrets = sw_sends_secrets(s->plan);
     s->site.restricted = s->options.security == K8S_SECURITY_RESTRICTED;
     k8s_name(s->name, s->plan->job_id, s->site.attempt);
-    if (settle_engine(s, err) < 0 || settle_nodes(s, err) < 0 || settle_code(s, err) < 0)
+    if (check_collect(s->plan, err) < 0 || settle_engine(s, err) < 0 || settle_nodes(s, err) < 0 || settle_code(s, err) < 0)
         return -1;
     if (s->options.runner != K8S_RUNNER_IMAGE) {
         if (k8s_runner(s->conn, s->arch, s->options.runner, s->runner, err) < 0)
@@ -131,19 +136,13 @@ static int settle(struct k8s_sending *s, struct sw_error *err)
 
 /* ---- the object --------------------------------------------------------------------------------- */
 
-static char *object_path(const struct k8s_sending *s, const char *name)
-{
-    sw_autofree char *api = k8s_engine_api(s->engine);
-
-    return k8s_path(s->conn, api, s->engine->plural, name);
-}
-
 /* With `warnings` (may be NULL) what the server warns of. */
 static int post_object(struct k8s_sending *s, bool dry, json_t **made, bool *violates, struct sw_error *err)
 {
     sw_auto(json) json_t *body = k8s_render_object(s->plan, &s->site, s->engine, err);
-    sw_autofree char *path = object_path(s, NULL);
-    const struct sw_rest_pair query[] = { { "fieldValidation", "Strict" }, { "dryRun", dry ? "All" : NULL }, { 0 } };
+    sw_autofree char *path = k8s_engine_path(s->conn, s->engine, NULL);
+    const struct sw_rest_pair query[] = { { "fieldValidation", "Strict" },
+                                          { "dryRun", dry ? "All" : NULL }, { 0 } };
     sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
     const struct sw_rest_call call = { .method = "POST", .path = path, .query = query, .json = body,
                                        .repeatable = true, .seen = &seen };
@@ -172,34 +171,18 @@ static int dry_run(struct k8s_sending *s, struct sw_error *err)
     return 0;
 }
 
-static const char *label(const json_t *object, const char *name)
-{
-    return sw_json_str(json_object_get(json_object_get(object, "metadata"), "labels"), name);
-}
-
-static const char *uid_of(const json_t *object)
-{
-    return sw_json_str(json_object_get(object, "metadata"), "uid");
-}
-
-static bool is_going(const json_t *object)
-{
-    return json_object_get(json_object_get(object, "metadata"), "deletionTimestamp") != NULL;
-}
-
 /* Of this attempt, by its labels, and of this job store. */
 static bool is_ours(const struct k8s_sending *s, const json_t *object)
 {
-    const char *attempt = label(object, K8S_LABEL_ATTEMPT), *store = label(object, K8S_LABEL_STORE);
-
-    return sw_text_same(label(object, K8S_LABEL_ID), s->plan->job_id) && attempt &&
-           atoi(attempt) == s->site.attempt && (!s->plan->store_id || sw_text_same(store, s->plan->store_id));
+    return sw_text_same(k8s_label(object, K8S_LABEL_ID), s->plan->job_id) &&
+           k8s_label_number(object, K8S_LABEL_ATTEMPT, -1) == s->site.attempt &&
+           (!s->plan->store_id || sw_text_same(k8s_label(object, K8S_LABEL_STORE), s->plan->store_id));
 }
 
 /* The name is taken: by this attempt, or by one that is being removed. 1: it is gone now; 0: s->object. */
 static int find_object(struct k8s_sending *s, struct sw_error *err)
 {
-    sw_autofree char *path = object_path(s, s->name);
+    sw_autofree char *path = k8s_engine_path(s->conn, s->engine, s->name);
     int64_t until_ms = sw_monotonic_ms() + GOING_MS;
 
     for (;;) {
@@ -208,7 +191,7 @@ static int find_object(struct k8s_sending *s, struct sw_error *err)
 
         if (k8s_call(s->conn, NULL, path, NULL, &found, &why) < 0)
             return why.code == SW_E_NOT_FOUND ? 1 : sw_pass(err, &why);
-        if (!is_going(found)) {
+        if (!k8s_meta(found, "deletionTimestamp")) {
             s->object = sw_take(found);
             break;
         }
@@ -218,8 +201,8 @@ static int find_object(struct k8s_sending *s, struct sw_error *err)
     }
     if (is_ours(s, s->object))
         return 0;
-    sw_fail(err, SW_E_CONFLICT, "there is a %s '%s' in namespace '%s', and it is not of this job", s->engine->kind,
-            s->name, s->conn->namespace);
+    sw_fail(err, SW_E_CONFLICT, "there is a %s '%s' in namespace '%s', and it is not of this job",
+            s->engine->kind, s->name, s->conn->namespace);
     return sw_hint(err, "remove it, or give the job another name");
 }
 
@@ -258,8 +241,7 @@ static int create_object(struct k8s_sending *s, struct sw_error *err)
 
 static json_t *head_of(const struct k8s_sending *s, const char *kind, const char *name)
 {
-    json_t *head = sw_json_object(SW_STR("apiVersion", "v1"), SW_STR("kind", kind),
-                                  SW_SUB("metadata", k8s_render_metadata(s->plan, &s->site, name)));
+    json_t *head = k8s_render_head(s->plan, &s->site, kind, name);
 
     k8s_render_owned(head, s->object);
     return head;
@@ -276,11 +258,11 @@ static int make_room(struct k8s_sending *s, const char *plural, const char *name
     if (k8s_call(s->conn, NULL, path, NULL, &found, &why) < 0)
         return why.code == SW_E_NOT_FOUND ? 1 : sw_pass(err, &why);
     owner = json_array_get(json_object_get(json_object_get(found, "metadata"), "ownerReferences"), 0);
-    if (sw_text_same(sw_json_str(owner, "uid"), uid_of(s->object)))
+    if (sw_text_same(sw_json_str(owner, "uid"), k8s_meta(s->object, "uid")))
         return 0;                                  /* of this attempt, by an earlier call */
-    if (!sw_text_same(label(found, K8S_LABEL_ID), s->plan->job_id))
+    if (!sw_text_same(k8s_label(found, K8S_LABEL_ID), s->plan->job_id))
         return sw_fail(err, SW_E_CONFLICT, "'%s' of %s is not of this job", name, plural);
-    return k8s_delete(s->conn, path, uid_of(found), err) < 0 ? -1 : 1;
+    return k8s_delete(s->conn, path, k8s_meta(found, "uid"), err) < 0 ? -1 : 1;
 }
 
 /* Send one of them: post() is called again when something of that name had to go first. */
@@ -371,7 +353,7 @@ static int send_files(struct k8s_sending *s, struct sw_error *err)
     }
     if (s->site.has_secrets && send_owned(s, "secrets", s->name, post_secret, 0, err) < 0)
         return sw_wrap(err, "cannot send the job's secrets");
-    if (s->plan->nodes > 1 && s->engine->choice == K8S_JOB &&
+    if (s->plan->nodes > 1 && s->engine->needs_service &&
         send_owned(s, "services", s->name, post_service, 0, err) < 0)
         return sw_wrap(err, "cannot make the job's service");
     return 0;
@@ -392,12 +374,13 @@ static json_t *released(const char *path)
 static int release(struct k8s_sending *s, struct sw_error *err)
 {
     bool by_kueue = s->options.queue && s->engine->choice != K8S_VOLCANO;
-    sw_autofree char *path = object_path(s, s->name);
-    sw_auto(json) json_t *patch = s->engine->suspend && !by_kueue ? released(s->engine->suspend) : json_object();
+    sw_autofree char *path = k8s_engine_path(s->conn, s->engine, s->name);
+    sw_auto(json) json_t *patch = s->engine->suspend &&
+    !by_kueue ? released(s->engine->suspend) : json_object();
     struct sw_error why = { 0 };
 
     json_object_set_new(patch, "metadata", sw_json_object(
-        SW_STR("uid", uid_of(s->object)),
+        SW_STR("uid", k8s_meta(s->object, "uid")),
         SW_SUB("annotations", sw_json_object(SW_STR(K8S_NOTE_SENT, "true")))));
     if (k8s_call(s->conn, "PATCH", path, patch, NULL, &why) == 0)
         return 0;
@@ -415,18 +398,14 @@ static int release(struct k8s_sending *s, struct sw_error *err)
 /* Nothing of a job that was refused stays; where that is not certain, it may be there. */
 static int take_back(struct k8s_sending *s, struct sw_error *err)
 {
-    sw_autofree char *path = object_path(s, s->name);
+    sw_autofree char *path = k8s_engine_path(s->conn, s->engine, s->name);
 
-    if (!s->made || err->code == SW_E_UNREACHABLE || k8s_delete(s->conn, path, uid_of(s->object), NULL) == 0)
+    if (!s->made || err->code == SW_E_UNREACHABLE ||
+        k8s_delete(s->conn, path, k8s_meta(s->object, "uid"), NULL) == 0)
         return -1;
     sw_wrap(err, "refused, and what was made of it could not be removed");
     err->code = SW_E_UNREACHABLE;
     return -1;
-}
-
-static bool is_sent(const json_t *object)
-{
-    return sw_json_str(json_object_get(json_object_get(object, "metadata"), "annotations"), K8S_NOTE_SENT) != NULL;
 }
 
 static int send(struct k8s_sending *s, struct sw_error *err)
@@ -435,7 +414,7 @@ static int send(struct k8s_sending *s, struct sw_error *err)
 
     if (settle(s, err) < 0 || dry_run(s, err) < 0 || create_object(s, err) < 0)
         return -1;
-    if (is_sent(s->object) || (send_files(s, &why) == 0 && release(s, &why) == 0))
+    if (k8s_note(s->object, K8S_NOTE_SENT) || (send_files(s, &why) == 0 && release(s, &why) == 0))
         return 0;
     take_back(s, &why);
     return sw_pass(err, &why);
@@ -444,10 +423,11 @@ static int send(struct k8s_sending *s, struct sw_error *err)
 void k8s_fill_submission(const json_t *object, const char *engine, const struct sw_plan *plan,
                          struct sw_submission *out)
 {
-    const char *uid = uid_of(object);
+    const char *uid = k8s_meta(object, "uid");
 
     snprintf(out->remote_id, sizeof out->remote_id, "%s", uid ? uid : "");
-    out->details = sw_json_object(SW_STR("engine", engine), SW_STR_OPT("store", label(object, K8S_LABEL_STORE)));
+    out->details = sw_json_object(SW_STR("engine", engine),
+                                  SW_STR_OPT("store", k8s_label(object, K8S_LABEL_STORE)));
     out->results_dir = plan ? k8s_results_source(plan) : NULL;
 }
 

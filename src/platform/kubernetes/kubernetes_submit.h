@@ -8,8 +8,8 @@
 #include "platform/kubernetes/kubernetes_internal.h"
 
 /* POST a Secret: `head` without data, and one value. SW_E_CONFLICT: there is one of that name. */
-int k8s_create_secret(struct sw_connection *conn, const json_t *head, const char *key, const struct sw_buf *value,
-                      struct sw_error *err);
+int k8s_create_secret(struct sw_connection *conn, const json_t *head, const char *key,
+                      const struct sw_buf *value, struct sw_error *err);
 /* The pull secret of this job's image, made where a login is known and none is named; "": none. */
 int k8s_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char out[K8S_NAME_SIZE],
                     struct sw_error *err);
@@ -17,6 +17,8 @@ int k8s_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char
  * missing. */
 int k8s_runner(struct sw_connection *conn, const char *arch, enum k8s_runner_way way, char out[K8S_NAME_SIZE],
                struct sw_error *err);
+
+const char *k8s_uname(const char *arch);     /* "x86_64" of "amd64" */
 
 /* What submit and adopt give back of an object. `plan` may be NULL. */
 void k8s_fill_submission(const json_t *object, const char *engine, const struct sw_plan *plan,

@@ -39,7 +39,6 @@ void k8s_volume_done(struct k8s_volume *volume)
     free(volume->target);
     *volume = (struct k8s_volume){ 0 };
 }
-static inline void k8s_volume_auto(struct k8s_volume *volume) { k8s_volume_done(volume); }
 
 void k8s_volumes_done(struct k8s_volumes *volumes)
 {
@@ -306,11 +305,13 @@ char *k8s_results_source(const struct sw_plan *plan)
                      sw_text_ends(folder, "/") ? "" : "/", plan->job_id);
 }
 
-char *k8s_results_inside(const struct sw_plan *plan)
+/* Does it lie on a volume that outlives the pod? */
+static bool is_kept(const struct k8s_volumes *all, const char *path)
 {
-    sw_autofree char *own = k8s_results_source(plan);
-
-    return own ? sw_format(K8S_RESULTS "/%s", plan->job_id) : sw_strdup(K8S_RESULTS);
+    for (size_t i = 0; i < all->count; i++)
+        if (is_folder_elsewhere(&all->items[i]) && is_at_or_below(path, all->items[i].target))
+            return true;
+    return false;
 }
 
 void k8s_mark_own(const struct sw_plan *plan, json_t *outputs)
@@ -323,13 +324,27 @@ void k8s_mark_own(const struct sw_plan *plan, json_t *outputs)
         return;
     json_array_foreach(outputs, i, entry) {
         const char *path = sw_json_str(entry, "path");
-        bool own = path != NULL;
 
-        for (size_t v = 0; own && v < all.count; v++)
-            own = !is_folder_elsewhere(&all.items[v]) || !is_at_or_below(path, all.items[v].target);
-        if (own)
+        if (path && !is_kept(&all, path))
             json_object_set_new(entry, "own", json_true());
     }
+}
+
+const char *k8s_output_lost(const struct sw_plan *plan)
+{
+    sw_auto(k8s_volumes) struct k8s_volumes all = { 0 };
+    size_t i;
+    json_t *entry;
+
+    if (k8s_volumes_read(plan, &all, NULL) < 0)
+        return NULL;
+    json_array_foreach(plan->outputs, i, entry) {
+        const char *path = sw_json_str(entry, "path");
+
+        if (path && !is_kept(&all, path))
+            return path;
+    }
+    return NULL;
 }
 
 /* ---- inputs and outputs -------------------------------------------------------------------------- */
@@ -413,14 +428,23 @@ static const char *volume_entry(json_t *volumes, const struct k8s_volume *volume
     return sw_json_str(entry, "name");
 }
 
-static void add_users(const struct k8s_volumes *all, json_t *volumes, json_t *mounts)
+/* Of a volume at /results a job sees its own folder alone; the kubelet makes it. Owned; NULL: all of the volume. */
+static char *part_of(const struct k8s_volume *volume, const char *id)
+{
+    if (strcmp(volume->target, K8S_RESULTS) != 0 || !is_folder_elsewhere(volume))
+        return sw_strdup(volume->sub_path);
+    return volume->sub_path ? sw_path_join(volume->sub_path, id) : sw_strdup(id);
+}
+
+static void add_users(const struct k8s_volumes *all, const char *id, json_t *volumes, json_t *mounts)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct k8s_volume *one = &all->items[i];
+        sw_autofree char *part = part_of(one, id);
 
         json_array_append_new(mounts, sw_json_object(
             SW_STR("name", volume_entry(volumes, one, i)), SW_STR("mountPath", one->target),
-            SW_STR_OPT("subPath", one->sub_path), SW_SUB("readOnly", one->read_only ? json_true() : NULL)));
+            SW_STR_OPT("subPath", part), SW_SUB("readOnly", one->read_only ? json_true() : NULL)));
     }
 }
 
@@ -449,6 +473,6 @@ int k8s_render_volumes(const struct sw_plan *plan, const struct k8s_site *site, 
         add_ours(volumes, mounts, "slipway-shm", "/dev/shm", empty("Memory", plan->shm_bytes), false);
     if (options.read_only && !at(&all, "/tmp"))
         add_ours(volumes, mounts, "slipway-tmp", "/tmp", empty(NULL, 0), false);
-    add_users(&all, volumes, mounts);
+    add_users(&all, plan->job_id, volumes, mounts);
     return 0;
 }

@@ -212,8 +212,7 @@ static bool explain_claim(const char *said, char *out, size_t size)
     return true;
 }
 
-/* NULL: these are other words. */
-static const char *explain_scheduler(const char *said, char *out, size_t size)
+const char *k8s_explain_scheduler(const char *said, char *out, size_t size)
 {
     static const char are_available[] = " nodes are available: ";
     struct phrase all[PHRASES_MAX];
@@ -239,11 +238,6 @@ static const char *explain_scheduler(const char *said, char *out, size_t size)
     }
     snprintf(out, size, "%s", sw_buf_text(&text));
     return kind_reasons[kind_of(all, count)];
-}
-
-bool k8s_explain_scheduler(const char *said, char *out, size_t size)
-{
-    return explain_scheduler(said, out, size) != NULL;
 }
 
 /* ---- events ------------------------------------------------------------------------------------ */
@@ -398,8 +392,8 @@ static void explain_container(const json_t *pod, const json_t *events, const jso
                               char reason[REASON_SIZE], char message[MESSAGE_SIZE])
 {
     const char *said = sw_json_str(waiting, "reason"), *words = words_of(waiting);
-    const char *name = sw_json_str(json_object_get(pod, "metadata"), "name");
-    const char *node = sw_json_str(json_object_get(pod, "spec"), "nodeName");
+    const char *name = k8s_meta(pod, "name");
+    const char *node = k8s_pod_node(pod);
 
     say(reason, message, SW_REASON_STARTING, "%.80s%s%.150s", said ? said : "", *words ? ": " : "", words);
     for (size_t i = 0; i < SW_COUNT(waiting_words); i++) {
@@ -438,17 +432,6 @@ static const json_t *waiting_of(const json_t *pod)
 
 /* ---- one pod ------------------------------------------------------------------------------------- */
 
-const json_t *k8s_condition(const json_t *object, const char *type)
-{
-    json_t *one;
-    size_t i;
-
-    json_array_foreach(json_object_get(json_object_get(object, "status"), "conditions"), i, one)
-        if (sw_text_same(sw_json_str(one, "type"), type))
-            return one;
-    return NULL;
-}
-
 static bool is_false(const json_t *condition)
 {
     return sw_text_same(sw_json_str(condition, "status"), "False");
@@ -462,7 +445,7 @@ static void explain_unscheduled(const json_t *scheduled, char reason[REASON_SIZE
         say(reason, message, SW_REASON_QUEUE, "a gate keeps its pod from the scheduler");
         return;
     }
-    why = explain_scheduler(words, message, MESSAGE_SIZE);
+    why = k8s_explain_scheduler(words, message, MESSAGE_SIZE);
     if (why)
         snprintf(reason, REASON_SIZE, "%s", why);
     else
@@ -472,8 +455,8 @@ static void explain_unscheduled(const json_t *scheduled, char reason[REASON_SIZE
 bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[REASON_SIZE],
                    char message[MESSAGE_SIZE])
 {
-    const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
-    const char *node = sw_json_str(json_object_get(pod, "spec"), "nodeName");
+    const char *phase = k8s_pod_phase(pod);
+    const char *node = k8s_pod_node(pod);
     const json_t *scheduled = k8s_condition(pod, "PodScheduled"), *waiting = waiting_of(pod);
 
     if (sw_text_same(phase, "Running") ? !sw_text_same(sw_json_str(waiting, "reason"), "CrashLoopBackOff")
@@ -484,7 +467,7 @@ bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[REASON_S
     else if (is_false(scheduled))
         explain_unscheduled(scheduled, reason, message);
     else if (node)
-        explain_creating(events, sw_json_str(json_object_get(pod, "metadata"), "name"), node, reason,
+        explain_creating(events, k8s_meta(pod, "name"), node, reason,
                          message);
     else
         say(reason, message, SW_REASON_QUEUE, "the scheduler has not placed it yet");
@@ -525,10 +508,10 @@ static bool pod_wants_events(const json_t *pod)
 {
     const json_t *waiting = waiting_of(pod);
     const char *said = sw_json_str(waiting, "reason");
-    const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
+    const char *phase = k8s_pod_phase(pod);
 
     if (!sw_text_same(phase, "Pending") ||
-        (!waiting && !sw_json_str(json_object_get(pod, "spec"), "nodeName")))
+        (!waiting && !k8s_pod_node(pod)))
         return false;
     if (sw_text_same(said, "ImagePullBackOff") || sw_text_same(said, "ErrImagePull"))
         return strcmp(image_reason(words_of(waiting)), SW_REASON_IMAGE_ERROR) == 0;
@@ -537,14 +520,11 @@ static bool pod_wants_events(const json_t *pod)
 
 bool k8s_wants_events(const struct k8s_seen *known)
 {
-    struct k8s_workload workload = { 0 };
+    enum k8s_phase phase = k8s_read(known).phase;        /* K8S_SUSPENDED where there is no object */
     json_t *pod;
     size_t i;
 
-    if (!known->object || !known->engine)
-        return false;
-    known->engine->read(known->object, &workload);
-    if (workload.phase != K8S_WAITING && workload.phase != K8S_ACTIVE)
+    if (phase != K8S_WAITING && phase != K8S_ACTIVE)
         return false;
     json_array_foreach((json_t *)known->pods, i, pod)
         if (pod_wants_events(pod))

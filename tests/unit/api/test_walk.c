@@ -58,6 +58,10 @@ static const struct {
     { "slurm.sqsh_latest", "src/platform/slurm/slurm_convert.c" },
     { "slurm.conversion_memory_gb", "src/platform/slurm/slurm_convert.c" },
     { "slurm.check", "src/platform/slurm/slurm_submit.c" },
+    { "kubernetes.helper_image", "src/platform/kubernetes/kubernetes_helper.c" },
+    { "kubernetes.runner_image", "src/platform/kubernetes/kubernetes_render.c" },
+    { "kubernetes.queue_priority", "src/platform/kubernetes/kubernetes_render.c" },
+    { "kubernetes.runtime", "src/platform/kubernetes/kubernetes_engines.c", "runtime_ref" },
     { "name", "src/plan/plan.c" },
     { "retry.max", "src/diagnose/retry_decide.c" },
     { "retry.avoid_bad_nodes", "src/diagnose/retry_decide.c" },
@@ -93,6 +97,20 @@ static void keep(void *context, const char *text)
     sw_buf_addf(context, "%s\n", text);
 }
 
+/* A cluster that is never asked. */
+static int write_kubeconfig(const char *home)
+{
+    static const char text[] =
+        "current-context: here\n"
+        "clusters: [{name: one, cluster: {server: 'https://127.0.0.1:1'}}]\n"
+        "users: [{name: ann, user: {token: abc}}]\n"
+        "contexts: [{name: here, context: {cluster: one, user: ann}},\n"
+        "           {name: sample, context: {cluster: one, user: ann, namespace: other}}]\n";
+    sw_autofree char *folder = sw_path_join(home, ".kube"), *path = sw_path_join(folder, "config");
+
+    return sw_mkdirs(folder, 0700, NULL) < 0 ? -1 : sw_file_write(path, text, sizeof text - 1, 0600, NULL);
+}
+
 static int open_fixture(void **state)
 {
     struct fixture *here = calloc(1, sizeof *here);
@@ -100,7 +118,7 @@ static int open_fixture(void **state)
                                        .warn_context = &here->warnings };
 
     strcpy(here->dir, "/tmp/slipway-api-XXXXXX");
-    if (!mkdtemp(here->dir))
+    if (!mkdtemp(here->dir) || write_kubeconfig(here->dir) < 0)
         return -1;
     options.project_dir = here->dir;
     setenv("HOME", here->dir, 1);
@@ -286,7 +304,7 @@ static void every_option_acts(void **state)
 
 static void every_key_acts(void **state)
 {
-    static const char *const platforms[] = { "local", "docker", "slurm" };
+    static const char *const platforms[] = { "local", "docker", "slurm", "kubernetes" };
     size_t dead = 0;
 
     for (size_t i = 0; i < SW_COUNT(platforms); i++) {

@@ -145,7 +145,7 @@ static void give_everything(struct scene *scene)
     json_object_set_new(plan->labels, "team", json_string("vision"));
     json_object_set_new(plan->labels, "what for", json_string("the paper, figure 3"));
     json_array_append_new(plan->secrets, json_string("HF_TOKEN"));
-    scene->site.has_secrets = scene->site.has_code = true;
+    scene->site.has_secrets = true;
     scene->site.pieces = 2;
     scene->site.pull_secret = "slipway-pull-0123456789ab";
     option(scene, "queue", json_string("team-queue"));

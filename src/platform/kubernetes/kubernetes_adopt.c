@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "platform/kit/orphans.h"
 #include "platform/kubernetes/kubernetes_submit.h"
+
+enum { HELPER_BEGINS_MS = 10 * 60 * 1000 };
 
 /* ---- every object of ours, engine by engine ------------------------------------------------------ */
 
@@ -229,12 +232,44 @@ static int shared_orphans(struct k8s_search *search, const char *plural, struct 
     return 0;
 }
 
+/* Of a client that died. One that runs may be at work for another client, and ends at its deadline. */
+static bool is_left(const json_t *pod)
+{
+    const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
+    bool old = sw_now_ms() - k8s_time_ms(k8s_meta(pod, "creationTimestamp")) > HELPER_BEGINS_MS;
+
+    return sw_text_same(phase, "Succeeded") || sw_text_same(phase, "Failed") ||
+           (old && !sw_text_same(phase, "Running"));
+}
+
+static int take_helper(void *context, json_t *pod)
+{
+    struct k8s_search *search = context;
+    const char *name = k8s_meta(pod, "name");
+    sw_autofree char *path = name ? k8s_path(search->conn, "v1", K8S_PODS, name) : NULL;
+
+    if (path && is_left(pod) &&
+        sw_orphan_add(&search->orphans, &(struct sw_orphan){ .what = "helper pod", .where = name }) &&
+        k8s_delete(search->conn, path, k8s_meta(pod, "uid"), NULL) < 0)
+        sw_orphan_stays(&search->orphans);
+    return 0;
+}
+
+static int helper_orphans(struct k8s_search *search, struct sw_error *err)
+{
+    sw_autofree char *path = k8s_path(search->conn, "v1", K8S_PODS, NULL);
+    const struct k8s_listing listing = { .path = path, .labels = K8S_LABEL_SHARED "=helper" };
+
+    return k8s_list_pages(search->conn, &listing, take_helper, search, err) == 0 ? 0 : -1;
+}
+
 json_t *kubernetes_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
     sw_auto(json) json_t *found = json_array(), *used = json_object();
     struct k8s_search search = { conn, { sweep, found }, used, err };
 
     if (visit_all(conn, K8S_LABEL_ID, take_orphan, &search, err) < 0 ||
+        helper_orphans(&search, err) < 0 ||
         (sweep->caches && (shared_orphans(&search, "configmaps", err) < 0 ||
                            shared_orphans(&search, "secrets", err) < 0)))
         return NULL;

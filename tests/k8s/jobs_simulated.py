@@ -349,6 +349,25 @@ def gc_removes_helper_pods_whose_client_died(here):
     until(lambda: names(here.list("pods", selector="slipway.shared=helper")) == ["at-work"], "only that one goes")
 
 
+def gc_looks_for_caches_as_far_as_it_may(here):
+    job = lasting(here, "1s")
+    here.over(job)
+    here.call("rm", "--forget", "-y", job)
+    rules = [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["*"]},
+             {"apiGroups": [""], "resources": ["pods", "configmaps"], "verbs": ["*"]}]
+    place = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{here.namespace}"
+    here.api.post(f"{place}/roles", {"metadata": {"name": "some"}, "rules": rules})
+    here.api.post(f"{place}/rolebindings", {"metadata": {"name": "some"}, "subjects": [{"kind": "User", "name": "ann"}],
+                                            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "some"}})
+    user = {"KUBECONFIG": f"{BED}/kubeconfig-ann"}
+    found = until(lambda: job in (done := here.call("gc", "--caches", check=False, **user)).stdout and done, "its leftovers")
+    expect("slipway-runner-" not in found.stdout and "secrets are left alone" in found.stderr, found.stdout + found.stderr)
+    here.call("gc", "-y", **user)
+    until(lambda: not here.jobs(), "its leftovers go")
+    here.call("gc", "--caches", "-y", **user)            # now that no job uses the runner
+    until(lambda: not here.list("configmaps", selector="slipway.shared"), "the runner goes")
+
+
 # ---- pull secrets
 
 def a_pull_secret_is_named_after_its_content(here):

@@ -215,11 +215,16 @@ static int shared_orphans(struct k8s_search *search, const char *plural, struct 
     const struct sw_rest_pair query[] = { { "labelSelector", K8S_LABEL_SHARED }, { 0 } };
     const struct sw_rest_call call = { .path = path, .query = query, .headers = partial, .repeatable = true };
     sw_auto(json) json_t *answer = NULL;
+    struct sw_error why = { 0 };
     json_t *object;
     size_t i;
 
-    if (sw_rest_call(search->conn->rest, &call, &answer, err) < 0)
-        return -1;
+    if (sw_rest_call(search->conn->rest, &call, &answer, &why) < 0) {
+        if (why.code != SW_E_REFUSED)
+            return sw_pass(err, &why);
+        k8s_warn(search->conn, "shared %s are left alone: %s", plural, why.message);     /* jobs need no such right */
+        return 0;
+    }
     json_array_foreach(json_object_get(answer, "items"), i, object) {
         const char *name = k8s_meta(object, "name");
         sw_autofree char *one = name ? k8s_path(search->conn, "v1", plural, name) : NULL;

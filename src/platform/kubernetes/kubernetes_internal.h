@@ -362,6 +362,7 @@ struct k8s_listing {                 /* which objects */
     const char *path;
     const char *labels, *fields;     /* selectors; NULL: all */
     const char *limit;               /* of a page; NULL: K8S_PAGE */
+    bool names_only;                 /* metadata alone: what else is in them may be large */
 };
 /* Calls `each` for each of them, page after page, as sw_rest_list() does. 1 + err: listing is forbidden. */
 int k8s_list_pages(struct sw_connection *conn, const struct k8s_listing *what,

@@ -249,7 +249,7 @@ def a_credential_of_a_plugin_is_renewed_when_it_expires(here):
     expect(runs() - before >= 3, f"a credential that is over was used: {runs() - before} runs")
 
 
-def a_user_without_rights_is_told_so(here):
+def a_user_without_rights_hears_why(here):
     here.env["KUBECONFIG"] = f"{BED}/kubeconfig-ann"
     done = here.try_submit("true")
     expect(done.returncode not in (0, 69, 70), f"{done.returncode} {done.stderr}")

@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "platform/kit/orphans.h"
 #include "platform/kubernetes/kubernetes_submit.h"
+
+enum { HELPER_BEGINS_MS = 10 * 60 * 1000 };
 
 /* ---- every object of ours, engine by engine ------------------------------------------------------ */
 
@@ -225,23 +228,50 @@ static int take_shared(void *context, json_t *object)
 /* What may not be listed is left alone. */
 static int shared_orphans(struct k8s_search *search, struct sw_error *err)
 {
-    static const struct { const char *plural, *fields; } kinds[] = {
-        { "configmaps", NULL }, { "secrets", NULL },
-        { K8S_PODS, "status.phase!=Pending,status.phase!=Running" },      /* that showed files, and ended */
-    };
+    static const char *const kinds[] = { "configmaps", "secrets" };
 
     for (size_t i = 0; i < SW_COUNT(kinds); i++) {
-        sw_autofree char *path = k8s_path(search->conn, "v1", kinds[i].plural, NULL);
-        struct k8s_shared shared = { search, kinds[i].plural };
+        sw_autofree char *path = k8s_path(search->conn, "v1", kinds[i], NULL);
+        struct k8s_shared shared = { search, kinds[i] };
         struct sw_error why = { 0 };
 
         if (k8s_list_pages(search->conn, &(struct k8s_listing){ .path = path, .labels = K8S_LABEL_SHARED,
-                                                                .fields = kinds[i].fields,
                                                                 .names_only = true },
                            take_shared, &shared, &why) < 0)
             return sw_pass(err, &why);
     }
     return 0;
+}
+
+/* Of a client that died. One that runs may be at work for another client, and ends at its deadline. */
+static bool is_left(const json_t *pod)
+{
+    const char *phase = sw_json_str(json_object_get(pod, "status"), "phase");
+    bool old = sw_now_ms() - k8s_time_ms(k8s_meta(pod, "creationTimestamp")) > HELPER_BEGINS_MS;
+
+    return sw_text_same(phase, "Succeeded") || sw_text_same(phase, "Failed") ||
+           (old && !sw_text_same(phase, "Running"));
+}
+
+static int take_helper(void *context, json_t *pod)
+{
+    struct k8s_search *search = context;
+    const char *name = k8s_meta(pod, "name");
+    sw_autofree char *path = name ? k8s_path(search->conn, "v1", K8S_PODS, name) : NULL;
+
+    if (path && is_left(pod) &&
+        sw_orphan_add(&search->orphans, &(struct sw_orphan){ .what = "helper pod", .where = name }) &&
+        k8s_delete(search->conn, path, k8s_meta(pod, "uid"), NULL) < 0)
+        sw_orphan_stays(&search->orphans);
+    return 0;
+}
+
+static int helper_orphans(struct k8s_search *search, struct sw_error *err)
+{
+    sw_autofree char *path = k8s_path(search->conn, "v1", K8S_PODS, NULL);
+    const struct k8s_listing listing = { .path = path, .labels = K8S_LABEL_SHARED "=helper" };
+
+    return k8s_list_pages(search->conn, &listing, take_helper, search, err) < 0 ? -1 : 0;
 }
 
 json_t *kubernetes_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
@@ -250,6 +280,7 @@ json_t *kubernetes_orphans(struct sw_connection *conn, const struct sw_sweep *sw
     struct k8s_search search = { conn, { sweep, found }, used };
 
     if (visit_all(conn, K8S_LABEL_ID, take_orphan, &search, err) < 0 ||
+        helper_orphans(&search, err) < 0 ||
         (sweep->caches && shared_orphans(&search, err) < 0))
         return NULL;
     sw_orphan_folders(&search.orphans, conn->root);

@@ -6,8 +6,7 @@
  * of their requests. So the memory that it takes does not depend on the number of pods.
  *
  * A submit asks for the nodes twice, before it and within it, and many submits ask again and again: the list
- * is kept for a few seconds. The API server may hold such a question for 100 ms, until its own memory is up
- * to date.
+ * is kept for a few seconds.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 

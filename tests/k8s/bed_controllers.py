@@ -14,7 +14,7 @@ import bed_keys
 from bed_api import BED, Api
 from bed_keys import PKI
 from bed_parts import folder_of
-from bed_servers import Trouble, start as start_server, wait_for, write
+from bed_servers import Trouble, start as start_server, start_controllers, stop as stop_server, wait_for, write
 
 SYSTEM = "kueue-system"
 JOBSET_PORT, KUEUE_PORT = 9443, 9444
@@ -172,3 +172,5 @@ def start(*names):
         start_jobset()
     if "kueue" in names:
         start_kueue("jobset" in names)
+    stop_server("kube-controller-manager")           # it looks for new kinds, whose objects it shall collect, every 30 s
+    start_controllers()

@@ -43,6 +43,8 @@ bench: build     ## measure start-up, submit, ps, refresh and many jobs at once 
 	@bench/run $(BUILD)
 	@bench/many $(BUILD)
 	@bench/watcher $(BUILD)
+	@scripts/setup test
+	@bench/kubernetes $(BUILD)
 
 bench-storage: build ## measure object transfer beside curl, s5cmd, rclone and awscli
 	@scripts/setup bench

@@ -10,9 +10,9 @@
  * program is not part of it, so the difference to `measure ... slipway run -d` is the start.
  *
  * With `turns` it does one thing for each line of its input ("submit", "refresh", "cancel": the job
- * that came first, "wait": a second for the job that came first, which starts what platforms do for those
- * who wait) and answers with "WALL<TAB>CPU<TAB>ID" in microseconds, so that the caller can let others have a
- * turn in between. A refresh before the first submit is of all that the store has.
+ * that came first, "wait": a second for the first job, which starts what platforms do for those who
+ * wait) and answers with "WALL<TAB>CPU<TAB>ID" in microseconds, so that the caller can let others have
+ * a turn in between. A refresh before the first submit is of all that the store has.
  */
 #include <slipway.h>
 
@@ -118,7 +118,8 @@ static int wait_one(struct bench *bench, struct sw_error *err)
     struct sw_error why = { 0 };
     int status;
 
-    if (sw_wait(bench->session, ids[0], WAIT_MS, NULL, NULL, &status, &why) == 0 || why.code == SW_E_TIMEOUT)
+    if (sw_wait(bench->session, ids[0], WAIT_MS, NULL, NULL, &status, &why) == 0 ||
+        why.code == SW_E_TIMEOUT)
         return 0;
     *err = why;
     return -1;

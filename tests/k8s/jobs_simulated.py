@@ -251,7 +251,7 @@ def a_credential_of_a_plugin_is_renewed_when_it_expires(here):
     expect(runs() - before >= 3, f"a credential that is over was used: {runs() - before} runs")
 
 
-def a_user_without_rights_learns_what_is_missing(here):
+def a_user_without_rights_hears_why(here):
     here.env["KUBECONFIG"] = f"{BED}/kubeconfig-ann"
     done = here.try_submit("true")
     expect(done.returncode not in (0, 69, 70), f"{done.returncode} {done.stderr}")
@@ -361,7 +361,7 @@ def gc_looks_for_caches_as_far_as_it_may(here):
                                             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "some"}})
     user = {"KUBECONFIG": f"{BED}/kubeconfig-ann"}
     found = until(lambda: job in (done := here.call("gc", "--caches", check=False, **user)).stdout and done, "its leftovers")
-    expect("slipway-runner-" not in found.stdout and "secrets are left alone" in found.stderr, found.stdout + found.stderr)
+    expect("slipway-runner-" not in found.stdout, found.stdout)
     here.call("gc", "-y", **user)
     until(lambda: not here.jobs(), "its leftovers go")
     here.call("gc", "--caches", "-y", **user)            # now that no job uses the runner

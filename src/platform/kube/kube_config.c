@@ -208,7 +208,7 @@ static int settle_namespace(const struct kube_options *options, struct kube_conf
 
 static int nothing_found(const char *option, const char *paths, struct sw_error *err)
 {
-    sw_fail(err, SW_E_NOT_FOUND, "there is no kubeconfig: %.300s is missing or empty",
+    sw_fail(err, SW_E_SPEC, "there is no kubeconfig: %.300s is missing or empty",
             *paths ? paths : "~/.kube/config");
     return option ? sw_hint(err, "the option `kubeconfig` names it")
                   : sw_hint(err, "KUBECONFIG or the option `kubeconfig` says where it is");

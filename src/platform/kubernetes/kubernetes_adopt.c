@@ -167,7 +167,6 @@ struct k8s_search {
     struct sw_connection *conn;
     struct sw_orphans orphans;
     json_t *used;                    /* names of shared objects that some job mounts */
-    struct sw_error *err;
 };
 
 static void note_used(json_t *used, const json_t *object)
@@ -207,32 +206,39 @@ static int take_orphan(void *context, const struct k8s_engine *engine, json_t *o
     return 0;
 }
 
-static int shared_orphans(struct k8s_search *search, const char *plural, struct sw_error *err)
+struct k8s_shared {                  /* objects of one kind that belong to no job */
+    struct k8s_search *search;
+    const char *plural;
+};
+
+static int take_shared(void *context, json_t *object)
 {
-    static const struct sw_rest_pair partial[] = {
-        { "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" }, { 0 } };
-    sw_autofree char *path = k8s_path(search->conn, "v1", plural, NULL);
-    const struct sw_rest_pair query[] = { { "labelSelector", K8S_LABEL_SHARED }, { 0 } };
-    const struct sw_rest_call call = { .path = path, .query = query, .headers = partial, .repeatable = true };
-    sw_auto(json) json_t *answer = NULL;
-    struct sw_error why = { 0 };
-    json_t *object;
-    size_t i;
+    const struct k8s_shared *shared = context;
+    struct k8s_search *search = shared->search;
+    const char *name = k8s_meta(object, "name");
+    sw_autofree char *path = k8s_path(search->conn, "v1", shared->plural, name);
 
-    if (sw_rest_call(search->conn->rest, &call, &answer, &why) < 0) {
-        if (why.code != SW_E_REFUSED)
+    if (name && !json_object_get(search->used, name) &&
+        sw_orphan_add(&search->orphans, &(struct sw_orphan){ .what = "cache", .where = name }) &&
+        k8s_delete(search->conn, path, k8s_meta(object, "uid"), NULL) < 0)
+        sw_orphan_stays(&search->orphans);
+    return 0;
+}
+
+/* What may not be listed is left alone. */
+static int shared_orphans(struct k8s_search *search, struct sw_error *err)
+{
+    static const char *const kinds[] = { "configmaps", "secrets" };
+
+    for (size_t i = 0; i < SW_COUNT(kinds); i++) {
+        sw_autofree char *path = k8s_path(search->conn, "v1", kinds[i], NULL);
+        struct k8s_shared shared = { search, kinds[i] };
+        struct sw_error why = { 0 };
+
+        if (k8s_list_pages(search->conn, &(struct k8s_listing){ .path = path, .labels = K8S_LABEL_SHARED,
+                                                                .names_only = true },
+                           take_shared, &shared, &why) < 0)
             return sw_pass(err, &why);
-        k8s_warn(search->conn, "shared %s are left alone: %s", plural, why.message);     /* jobs need no such right */
-        return 0;
-    }
-    json_array_foreach(json_object_get(answer, "items"), i, object) {
-        const char *name = k8s_meta(object, "name");
-        sw_autofree char *one = name ? k8s_path(search->conn, "v1", plural, name) : NULL;
-
-        if (name && !json_object_get(search->used, name) &&
-            sw_orphan_add(&search->orphans, &(struct sw_orphan){ .what = "cache", .where = name }) &&
-            k8s_delete(search->conn, one, k8s_meta(object, "uid"), NULL) < 0)
-            sw_orphan_stays(&search->orphans);
     }
     return 0;
 }
@@ -265,18 +271,17 @@ static int helper_orphans(struct k8s_search *search, struct sw_error *err)
     sw_autofree char *path = k8s_path(search->conn, "v1", K8S_PODS, NULL);
     const struct k8s_listing listing = { .path = path, .labels = K8S_LABEL_SHARED "=helper" };
 
-    return k8s_list_pages(search->conn, &listing, take_helper, search, err) == 0 ? 0 : -1;
+    return k8s_list_pages(search->conn, &listing, take_helper, search, err) < 0 ? -1 : 0;
 }
 
 json_t *kubernetes_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
     sw_auto(json) json_t *found = json_array(), *used = json_object();
-    struct k8s_search search = { conn, { sweep, found }, used, err };
+    struct k8s_search search = { conn, { sweep, found }, used };
 
     if (visit_all(conn, K8S_LABEL_ID, take_orphan, &search, err) < 0 ||
         helper_orphans(&search, err) < 0 ||
-        (sweep->caches && (shared_orphans(&search, "configmaps", err) < 0 ||
-                           shared_orphans(&search, "secrets", err) < 0)))
+        (sweep->caches && shared_orphans(&search, err) < 0))
         return NULL;
     sw_orphan_folders(&search.orphans, conn->root);
     return sw_take(found);

@@ -344,7 +344,7 @@ bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256])
 /* ---- lists (kubernetes_list.c, kubernetes_watch.c) ----------------------------------------------- */
 
 #define K8S_PODS "pods"
-#define K8S_PAGE "100"               /* objects of one answer: parsed, a pod takes some 40 kB */
+#define K8S_PAGE "50"                /* objects of one answer: parsed, a pod takes some 110 kB */
 
 extern const struct sw_watch_source k8s_watch_source;
 void *k8s_watch_context(struct sw_connection *conn);                 /* owned by the watch */
@@ -362,6 +362,7 @@ struct k8s_listing {                 /* which objects */
     const char *path;
     const char *labels, *fields;     /* selectors; NULL: all */
     const char *limit;               /* of a page; NULL: K8S_PAGE */
+    bool names_only;                 /* metadata alone: what else is in them may be large */
 };
 /* Calls `each` for each of them, page after page, as sw_rest_list() does. 1 + err: listing is forbidden. */
 int k8s_list_pages(struct sw_connection *conn, const struct k8s_listing *what,

@@ -30,12 +30,14 @@ const struct sw_rest_pages k8s_pages = { "items", "metadata.continue", "continue
 int k8s_list_pages(struct sw_connection *conn, const struct k8s_listing *what,
                    int (*each)(void *context, json_t *object), void *context, struct sw_error *err)
 {
+    static const struct sw_rest_pair partial[] = {
+        { "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" }, { 0 } };
     const struct sw_rest_pair query[] = { { "labelSelector", what->labels },
                                           { "fieldSelector", what->fields },
                                           { "limit", what->limit ? what->limit : K8S_PAGE }, { 0 } };
     sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
     const struct sw_rest_call call = { .path = what->path, .query = query, .repeatable = true,
-                                       .seen = &seen };
+                                       .seen = &seen, .headers = what->names_only ? partial : NULL };
 
     if (sw_rest_list(conn->rest, &call, &k8s_pages, each, context, err) == 0)
         return 0;

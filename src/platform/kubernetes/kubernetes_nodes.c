@@ -5,8 +5,8 @@
  * Only what is counted is kept: of a node the labels that this job asks about, of all pods of a node the sum
  * of their requests. So the memory that it takes does not depend on the number of pods.
  *
- * A submit asks for the nodes twice, before it and within it, and many submits ask again and again: the list is
- * kept for a few seconds. The API server may hold such a question for 100 ms, until its own memory is up to date.
+ * A submit asks for the nodes twice, before it and within it, and many submits ask again and again: the list
+ * is kept for a few seconds.
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -131,7 +131,8 @@ static bool recall(struct sw_connection *conn, const char *asked, json_t **nodes
     return known;
 }
 
-static int recent_nodes(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes, struct sw_error *err)
+static int recent_nodes(struct sw_connection *conn, const struct sw_plan *plan, json_t **nodes,
+                        struct sw_error *err)
 {
     sw_autofree char *asked = plan->options ? sw_json_dump(plan->options) : sw_strdup("");
 
@@ -142,7 +143,8 @@ static int recent_nodes(struct sw_connection *conn, const struct sw_plan *plan, 
     k8s_recent_forget(conn);
     pthread_mutex_lock(&conn->lock);
     if (!conn->recent.until_ms)          /* another thread may have been faster */
-        conn->recent = (struct k8s_recent_nodes){ json_incref(*nodes), sw_take(asked), sw_monotonic_ms() + RECENT_MS };
+        conn->recent = (struct k8s_recent_nodes){ json_incref(*nodes), sw_take(asked),
+                                                  sw_monotonic_ms() + RECENT_MS };
     pthread_mutex_unlock(&conn->lock);
     return 0;
 }
@@ -153,7 +155,8 @@ int k8s_capacity_of(struct sw_connection *conn, const struct sw_plan *plan, bool
     sw_auto(json) json_t *nodes = NULL, *used = NULL, *like = NULL, *pod = NULL;
     struct k8s_site site = { .attempt = 1, .namespace = conn->namespace };
 
-    if ((with_pods ? k8s_capacity_lists(conn, plan, &nodes, &used, err) : recent_nodes(conn, plan, &nodes, err)) < 0)
+    if ((with_pods ? k8s_capacity_lists(conn, plan, &nodes, &used, err)
+                   : recent_nodes(conn, plan, &nodes, err)) < 0)
         return -1;
     if (!nodes)
         return 1;

@@ -426,7 +426,8 @@ static json_t *tolerations(const struct sw_plan *plan, const struct k8s_job_opti
     if (plan->gpus == 0)
         return all;
     all = all ? all : json_array();
-    json_array_append_new(all, sw_json_object(SW_STR("key", options->gpu_resource), SW_STR("operator", "Exists")));
+    json_array_append_new(all, sw_json_object(SW_STR("key", options->gpu_resource),
+                                              SW_STR("operator", "Exists")));
     return all;
 }
 

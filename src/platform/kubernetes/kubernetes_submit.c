@@ -109,8 +109,8 @@ static int check_collect(const struct sw_plan *plan, struct sw_error *err)
 {
     const char *lost = plan->only_collect ? k8s_output_lost(plan) : NULL;
 
-    return lost ? sw_fail(err, SW_E_REFUSED, "output '%s' went with its pod; only what lies on a volume can be "
-                          "brought again", lost) : 0;
+    return lost ? sw_fail(err, SW_E_REFUSED, "output '%s' went with its pod; only what lies on a volume can "
+                          "be brought again", lost) : 0;
 }
 
 static int settle(struct k8s_sending *s, struct sw_error *err)
@@ -121,7 +121,8 @@ static int settle(struct k8s_sending *s, struct sw_error *err)
     s->site.has_secrets = sw_sends_secrets(s->plan);
     s->site.restricted = s->options.security == K8S_SECURITY_RESTRICTED;
     k8s_name(s->name, s->plan->job_id, s->site.attempt);
-    if (check_collect(s->plan, err) < 0 || settle_engine(s, err) < 0 || settle_nodes(s, err) < 0 || settle_code(s, err) < 0)
+    if (check_collect(s->plan, err) < 0 || settle_engine(s, err) < 0 || settle_nodes(s, err) < 0 ||
+        settle_code(s, err) < 0)
         return -1;
     if (s->options.runner != K8S_RUNNER_IMAGE) {
         if (k8s_runner(s->conn, s->arch, s->options.runner, s->runner, err) < 0)

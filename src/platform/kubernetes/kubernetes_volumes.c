@@ -428,7 +428,7 @@ static const char *volume_entry(json_t *volumes, const struct k8s_volume *volume
     return sw_json_str(entry, "name");
 }
 
-/* Of a volume at /results a job sees its own folder alone; the kubelet makes it. Owned; NULL: all of the volume. */
+/* Of a volume at /results a job sees its own folder alone; the kubelet makes it. Owned; NULL: all of it. */
 static char *part_of(const struct k8s_volume *volume, const char *id)
 {
     if (strcmp(volume->target, K8S_RESULTS) != 0 || !is_folder_elsewhere(volume))

@@ -268,7 +268,7 @@ static void no_kubeconfig_at_all_says_where_one_is_looked_for(void **state)
 
     (void)state;
     assert_null(open_with((struct kube_options){ 0 }, rows, &err));
-    assert_int_equal(err.code, SW_E_NOT_FOUND);
+    assert_int_equal(err.code, SW_E_SPEC);
     assert_non_null(strstr(err.message, "/nonexistent/.kube/config"));
     assert_non_null(strstr(err.hint, "KUBECONFIG"));
     assert_null(open_with((struct kube_options){ .kubeconfig = "/nonexistent/k" }, rows, &err));

@@ -335,7 +335,7 @@ const json_t *k8s_container(const json_t *pod, const char *name);    /* its stat
 int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job);
 /* State of one pod alone, and how it ended if it did. */
 void k8s_pod_end(const json_t *pod, const struct k8s_engine *engine, struct sw_observation *seen);
-/* A suspended object of a submit that did not come to its end. */
+/* The object of a submit that did not come to its end: suspended, or of an engine that cannot be. */
 bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job);
 /* Why the API server refuses its pods, from the object's events; what Kueue or Volcano waits for. */
 bool k8s_refused(const json_t *events, char reason[48], char message[256]);
@@ -349,7 +349,7 @@ bool k8s_queue_waits(const json_t *workload, char reason[48], char message[256])
 extern const struct sw_watch_source k8s_watch_source;
 void *k8s_watch_context(struct sw_connection *conn);                 /* owned by the watch */
 /* Objects of these jobs, from the watch's cache or listed now, one list for each kind: an owned
- * {"objects": {"PLURAL/NAME": {...}}, "pods": {"ID/ATTEMPT": [..]}}; NULL + err. */
+ * {"objects": {"ENGINE/NAME": {...}}, "pods": {"ID/ATTEMPT": [..]}}; NULL + err. */
 json_t *k8s_list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
                  struct sw_error *err);
 /* What this platform reads of an object, as a new one that takes little memory. Pure. */
@@ -372,10 +372,11 @@ json_t *k8s_events(struct sw_connection *conn, const char *field, const char *va
 extern const struct sw_rest_pages k8s_pages;
 bool k8s_may_be(const struct sw_jobref *job, const struct k8s_engine *engine);   /* by its details */
 json_t *k8s_list_new(void);
-/* Puts one object into such a list; what has no id of ours, and children of other objects, are left out. */
-void k8s_list_add(json_t *list, const char *plural, json_t *object);
+/* Puts one object (`kind`: its engine, or K8S_PODS) into such a list; what has no id of ours, and children of
+ * other objects, are left out. */
+void k8s_list_add(json_t *list, const char *kind, json_t *object);
 /* All of a kind from the watch's cache into such a list. False: the watch does not have this kind now. */
-bool k8s_watch_copy(struct sw_connection *conn, const char *plural, json_t *list);
+bool k8s_watch_copy(struct sw_connection *conn, const char *kind, json_t *list);
 
 /* Deletes with Foreground propagation and the UID as precondition. 404 and another UID are success. */
 int k8s_delete(struct sw_connection *conn, const char *path, const char *uid, struct sw_error *err);

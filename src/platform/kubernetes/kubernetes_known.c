@@ -150,25 +150,25 @@ static bool is_child(const json_t *object)
     return false;
 }
 
-static char *key_of(const char *plural, const json_t *object)
+static char *key_of(const char *kind, const json_t *object)
 {
     const char *id = k8s_label(object, K8S_LABEL_ID), *name = k8s_meta(object, "name");
 
     if (!name || !id)
         return NULL;
-    if (strcmp(plural, K8S_PODS) == 0)
+    if (strcmp(kind, K8S_PODS) == 0)
         return sw_format("%s/%d", id, k8s_label_number(object, K8S_LABEL_ATTEMPT, 1));
-    return is_child(object) ? NULL : sw_format("%s/%s", plural, name);
+    return is_child(object) ? NULL : sw_format("%s/%s", kind, name);
 }
 
-void k8s_list_add(json_t *list, const char *plural, json_t *object)
+void k8s_list_add(json_t *list, const char *kind, json_t *object)
 {
-    sw_autofree char *key = key_of(plural, object);
+    sw_autofree char *key = key_of(kind, object);
     json_t *pods = json_object_get(list, "pods"), *own;
 
     if (!key)
         return;
-    if (strcmp(plural, K8S_PODS) != 0) {
+    if (strcmp(kind, K8S_PODS) != 0) {
         json_object_set(json_object_get(list, "objects"), key, object);
         return;
     }
@@ -207,7 +207,7 @@ void k8s_find(const json_t *list, const struct sw_jobref *job, struct k8s_seen *
     for (int attempt = job->attempt > 1 ? job->attempt : 1; attempt >= 1; attempt--) {
         k8s_name(name, job->id, attempt);
         for (const struct k8s_engine *engine = k8s_engines; engine->name; engine++) {
-            sw_autofree char *key = sw_format("%s/%s", engine->plural, name);
+            sw_autofree char *key = sw_format("%s/%s", engine->name, name);
             sw_autofree char *pods = sw_format("%s/%d", job->id, attempt);
 
             known->object = k8s_may_be(job, engine) ? json_object_get(objects, key) : NULL;

@@ -13,7 +13,7 @@
 
 struct taking {
     json_t *list;
-    const char *plural;
+    const char *kind;
 };
 
 static int take(void *context, json_t *object)
@@ -21,7 +21,7 @@ static int take(void *context, json_t *object)
     const struct taking *taking = context;
     sw_auto(json) json_t *kept = k8s_trim(object);
 
-    k8s_list_add(taking->list, taking->plural, kept);
+    k8s_list_add(taking->list, taking->kind, kept);
     return 0;
 }
 
@@ -73,10 +73,10 @@ static int list_engine(struct sw_connection *conn, const struct k8s_engine *engi
                        bool cached, json_t *list, struct sw_error *err)
 {
     sw_autofree char *path = k8s_engine_path(conn, engine, NULL);
-    struct taking taking = { list, engine->plural };
+    struct taking taking = { list, engine->name };
     struct sw_error why = { 0 };
 
-    if (cached && k8s_watch_copy(conn, engine->plural, list))
+    if (cached && k8s_watch_copy(conn, engine->name, list))
         return 0;
     if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
         return why.code == SW_OK ? 0 : sw_pass(err, &why);
@@ -122,7 +122,7 @@ static int get_named(struct sw_connection *conn, const struct k8s_engine *engine
     if (k8s_call(conn, NULL, path, NULL, &object, &why) < 0)
         return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
     kept = k8s_trim(object);
-    k8s_list_add(list, engine->plural, kept);
+    k8s_list_add(list, engine->name, kept);
     return 0;
 }
 

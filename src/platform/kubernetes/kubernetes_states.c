@@ -508,7 +508,7 @@ bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job)
 
     if (!known->object || !sw_text_empty(job->remote_id))
         return false;
-    return workload.phase == K8S_SUSPENDED && !workload.sent;
+    return !workload.sent && (workload.phase == K8S_SUSPENDED || !known->engine->suspend);
 }
 
 /* The newest pod of each rank. */

@@ -8,7 +8,7 @@
  * version that is too old for the server (410) means a new list: of this kind when a stream says so, of all
  * when it cannot be opened. When the server does not answer, the kit empties the cache and pauses.
  *
- *     cache: {"jobs": {NAME: object}, "pods": {NAME: object}}; a kind that is not there is not listed yet
+ *     cache: {"job": {NAME: object}, "pods": {NAME: object}}; a kind that is not there is not listed yet
  */
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -29,6 +29,7 @@ enum {
 
 struct stream {                      /* of one kind */
     struct listener *listener;
+    const char *kind;                /* the engine's name, or K8S_PODS */
     const char *group, *api, *plural;
     char version[64];                /* heard last; "": a list comes first */
     bool absent;                     /* the cluster does not have this kind, or does not show it */
@@ -71,20 +72,20 @@ static bool note(json_t *cache, const json_t *event)
     return true;
 }
 
-bool k8s_watch_copy(struct sw_connection *conn, const char *plural, json_t *list)
+bool k8s_watch_copy(struct sw_connection *conn, const char *kind, json_t *list)
 {
-    json_t *cache = sw_watch_lock(conn->watch), *known = json_object_get(cache, plural), *object;
+    json_t *cache = sw_watch_lock(conn->watch), *known = json_object_get(cache, kind), *object;
     const char *name;
 
     json_object_foreach(known, name, object)
-        k8s_list_add(list, plural, object);
+        k8s_list_add(list, kind, object);
     sw_watch_unlock(conn->watch);
     return known != NULL;
 }
 
 static bool tell(struct stream *stream, const char *key, json_t *value, const char *type)
 {
-    sw_auto(json) json_t *event = sw_json_object(SW_STR("kind", stream->plural), SW_STR_OPT("type", type),
+    sw_auto(json) json_t *event = sw_json_object(SW_STR("kind", stream->kind), SW_STR_OPT("type", type),
                                                  SW_SUB_COPY(key, value));
 
     return sw_watch_event(stream->listener->watch, event);
@@ -273,9 +274,10 @@ const struct sw_watch_source k8s_watch_source = {
 void *k8s_watch_context(struct sw_connection *conn)
 {
     static const struct stream kinds[STREAMS] = {
-        { .api = "batch/v1", .plural = "jobs" },
-        { .api = "v1", .plural = K8S_PODS },
-        { .api = "jobset.x-k8s.io/v1alpha2", .plural = "jobsets", .group = "jobset.x-k8s.io" },
+        { .kind = "job", .api = "batch/v1", .plural = "jobs" },
+        { .kind = K8S_PODS, .api = "v1", .plural = K8S_PODS },
+        { .kind = "jobset", .api = "jobset.x-k8s.io/v1alpha2", .plural = "jobsets",
+          .group = "jobset.x-k8s.io" },
     };
     struct listener *listener = sw_new(struct listener);
 

@@ -39,9 +39,9 @@ static json_t *one_job(void)
     sw_auto(json) json_t *child = json_pack("{s:{s:s,s:{s:s},s:[{s:b}]}}", "metadata", "name", "c", "labels",
                                             K8S_LABEL_ID, "c", "ownerReferences", "controller", 1);
 
-    k8s_list_add(list, "jobs", job);
+    k8s_list_add(list, "job", job);
     k8s_list_add(list, K8S_PODS, pod);
-    k8s_list_add(list, "jobs", child);
+    k8s_list_add(list, "job", child);
     return list;
 }
 

@@ -391,7 +391,7 @@ static int judge(struct poll_batch *batch, struct sw_error *err)
                 return -1;
         } else if (seen->presence == SW_ABSENT) {
             judge_absence(entry, seen, batch->now_ms);
-        } else if (entry->job.canceling && seen->by_absence &&
+        } else if (entry->job.canceling && seen->presence == SW_PRESENT && seen->by_absence &&
                    sw_text_same(seen->reason, SW_REASON_REMOVED)) {
             monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
         } else if (seen->presence == SW_PRESENT && entry->job.phase == SW_PHASE_SUBMITTING &&

@@ -69,7 +69,7 @@ char *trust_file(const char *wanted);
 
 /* trust_curl.c or trust_mbedtls.c: whom this request believes; and the pool is closed. */
 void trust_apply(struct http_transfer *transfer);
-void trust_present(struct http_transfer *transfer);    /* client_cert_pem, client_key_pem */
+size_t trust_key_length(const char *pem);      /* of a client's key, as the TLS library counts it */
 void trust_release(struct sw_http *http);
 
 /* http_tls.c: what a TLS library's complaint about a certificate means, and what to do (NULL: we

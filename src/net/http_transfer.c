@@ -166,6 +166,23 @@ static bool is_given(const struct sw_http_request *request, const char *name)
 
 /* ---- servers that are not just a host and a port ------------------------------------------------ */
 
+/* The client's certificate and key, which are on no disk. */
+static void present_certificate(struct http_transfer *transfer)
+{
+    const struct sw_http_options *options = &transfer->http->options;
+    struct curl_blob certificate = {
+        .data = (void *)options->client_cert_pem, .len = strlen(options->client_cert_pem),
+        .flags = CURL_BLOB_NOCOPY,
+    };
+    struct curl_blob key = {
+        .data = (void *)options->client_key_pem, .len = trust_key_length(options->client_key_pem),
+        .flags = CURL_BLOB_NOCOPY,
+    };
+
+    transfer->http->curl->easy_setopt(transfer->easy, CURLOPT_SSLCERT_BLOB, &certificate);
+    transfer->http->curl->easy_setopt(transfer->easy, CURLOPT_SSLKEY_BLOB, &key);
+}
+
 static void set_way(struct http_transfer *transfer)
 {
     const struct curl_functions *curl = transfer->http->curl;
@@ -183,7 +200,7 @@ static void set_way(struct http_transfer *transfer)
     if (options->client_key)
         curl->easy_setopt(easy, CURLOPT_SSLKEY, options->client_key);
     if (options->client_cert_pem)
-        trust_present(transfer);
+        present_certificate(transfer);
     if (options->proxy) {
         curl->easy_setopt(easy, CURLOPT_PROXY, options->proxy);
         curl->easy_setopt(easy, CURLOPT_NOPROXY, "");

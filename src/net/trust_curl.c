@@ -30,20 +30,9 @@ void trust_apply(struct http_transfer *transfer)
     http->curl->easy_setopt(transfer->easy, CURLOPT_CAPATH, NULL);    /* those and no others */
 }
 
-void trust_present(struct http_transfer *transfer)
+size_t trust_key_length(const char *pem)
 {
-    const struct sw_http *http = transfer->http;
-    struct curl_blob certificate = {
-        .data = (void *)http->options.client_cert_pem, .len = strlen(http->options.client_cert_pem),
-        .flags = CURL_BLOB_NOCOPY,
-    };
-    struct curl_blob key = {
-        .data = (void *)http->options.client_key_pem, .len = strlen(http->options.client_key_pem),
-        .flags = CURL_BLOB_NOCOPY,
-    };
-
-    http->curl->easy_setopt(transfer->easy, CURLOPT_SSLCERT_BLOB, &certificate);
-    http->curl->easy_setopt(transfer->easy, CURLOPT_SSLKEY_BLOB, &key);
+    return strlen(pem);
 }
 
 void trust_release(struct sw_http *http)

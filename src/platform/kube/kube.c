@@ -8,9 +8,6 @@
 
 #include "base/text.h"
 
-const char *const kube_variables[] = { "KUBECONFIG", "HOME", "TAO_K8S_CONTEXT", "TAO_K8S_NAMESPACE",
-                                       "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", NULL };
-
 /* Name, value, name, value as the rows that the client takes. */
 static struct sw_rest_pair *pairs_of(char *const *texts)
 {

@@ -55,8 +55,9 @@ struct kube_options {
     const char *account_dir;         /* where a pod has its service account; NULL: the usual folder */
 };
 
-/* The names that kube_open() asks `env` for, for `variables` of a platform; NULL-ended. */
-extern const char *const kube_variables[];
+/* The names that kube_open() asks `env` for, to be put into `variables` of a platform. */
+#define KUBE_VARIABLES "KUBECONFIG", "HOME", "TAO_K8S_CONTEXT", "TAO_K8S_NAMESPACE",                     \
+                       "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"
 
 struct kube;
 

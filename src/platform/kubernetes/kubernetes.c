@@ -24,10 +24,7 @@ static const struct sw_credential kubernetes_credentials[] = {
     { 0 }
 };
 
-static const char *const variables[] = {
-    "KUBECONFIG", "HOME", "TAO_K8S_CONTEXT", "TAO_K8S_NAMESPACE", "KUBERNETES_SERVICE_HOST",
-    "KUBERNETES_SERVICE_PORT", "DOCKER_CONFIG", "DOCKER_REGISTRY", NULL
-};
+static const char *const variables[] = { KUBE_VARIABLES, "DOCKER_CONFIG", "DOCKER_REGISTRY", NULL };
 
 /* ---- the connection ----------------------------------------------------------------------------- */
 
@@ -154,6 +151,15 @@ const char *k8s_group(struct sw_connection *conn, const char *group, struct sw_e
     version = sw_json_str(conn->groups, group);
     pthread_mutex_unlock(&conn->lock);
     return version;
+}
+
+int k8s_has_engine(struct sw_connection *conn, const struct k8s_engine *engine, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    if (sw_text_same(engine->group, "batch") || k8s_group(conn, engine->group, &why))
+        return 1;
+    return why.code ? sw_pass(err, &why) : 0;
 }
 
 void k8s_warn(struct sw_connection *conn, const char *fmt, ...)

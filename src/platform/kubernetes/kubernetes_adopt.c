@@ -37,9 +37,10 @@ static int visit_engine(struct k8s_visit *visit, const char *selector, struct sw
     const struct k8s_listing listing = { .path = path, .labels = selector };
     bool own = visit->engine->choice == K8S_JOB;
     struct sw_error why = { 0 };
+    int there = k8s_has_engine(visit->conn, visit->engine, err);
 
-    if (!own && !k8s_group(visit->conn, visit->engine->group, &why))
-        return why.code ? sw_pass(err, &why) : 0;
+    if (there <= 0)
+        return there;
     if (k8s_list_pages(visit->conn, &listing, visit_one, visit, &why) == 0)
         return 0;
     return !own && (why.code == SW_E_NOT_FOUND || why.code == SW_E_REFUSED) ? 0 : sw_pass(err, &why);

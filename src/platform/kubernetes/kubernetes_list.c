@@ -75,11 +75,13 @@ static int list_engine(struct sw_connection *conn, const struct k8s_engine *engi
     sw_autofree char *path = k8s_engine_path(conn, engine, NULL);
     struct taking taking = { list, engine->name };
     struct sw_error why = { 0 };
+    int there;
 
     if (cached && k8s_watch_copy(conn, engine->name, list))
         return 0;
-    if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
-        return why.code == SW_OK ? 0 : sw_pass(err, &why);
+    there = k8s_has_engine(conn, engine, err);
+    if (there <= 0)
+        return there;
     if (k8s_list_pages(conn, &(struct k8s_listing){ .path = path, .labels = selector }, take, &taking,
                        &why) &&
         why.code != SW_E_NOT_FOUND)
@@ -116,9 +118,10 @@ static int get_named(struct sw_connection *conn, const struct k8s_engine *engine
     sw_autofree char *path = k8s_engine_path(conn, engine, name);
     sw_auto(json) json_t *object = NULL, *kept = NULL;
     struct sw_error why = { 0 };
+    int there = k8s_has_engine(conn, engine, err);
 
-    if (!sw_text_same(engine->group, "batch") && !k8s_group(conn, engine->group, &why))
-        return why.code == SW_OK ? 0 : sw_pass(err, &why);
+    if (there <= 0)
+        return there;
     if (k8s_call(conn, NULL, path, NULL, &object, &why) < 0)
         return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
     kept = k8s_trim(object);

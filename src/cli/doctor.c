@@ -46,9 +46,8 @@ const struct command command_doctor = {
     .description = "You get a list of checks (store, platforms, helper programs, GPUs, files "
                    "with credentials) and for each that fails the command that fixes it. A "
                    "platform that no job was sent to and that does not answer is not set up: '-', "
-                   "which is no failure. With gpu-host you get the checks of a machine that runs GPU "
-                   "containers: driver, container toolkit, container runtime. Ends with 1 when something "
-                   "is wrong.",
+                   "which is no failure. gpu-host checks a machine that runs GPU containers instead: driver, "
+                   "container toolkit, container runtime. Ends with 1 when something is wrong.",
     .example = "slipway doctor\nslipway doctor gpu-host --backend kubernetes",
     .flags = doctor_flags,
     .shared = { cli_output_document },

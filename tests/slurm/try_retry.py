@@ -55,7 +55,7 @@ def a_killed_node_is_followed_by_a_new_run_without_a_client(here):
     finally:
         control("start-node", node)
     here.wait(job)
-    assert here.status(job)["status"] == "Complete"
+    here.until(job, "Complete")
     assert "attempt 2" in here.log(job)
     here.had_ids(job, 1)                              # Slurm's own restart keeps the id
 

@@ -52,10 +52,10 @@ def a_killed_node_is_followed_by_a_new_run_without_a_client(here):
     control("kill-node", node)
     try:
         until(lambda: len(here.attempts(job)) >= 2, "a second run", 300)
+        here.wait(job)
+        here.until(job, "Complete")
     finally:
         control("start-node", node)
-    here.wait(job)
-    here.until(job, "Complete")
     assert "attempt 2" in here.log(job)
     here.had_ids(job, 1)                              # Slurm's own restart keeps the id
 

@@ -24,7 +24,7 @@ static const struct plan_field {
 #define WATCHED(name, kind) { #name, kind, offsetof(struct sw_plan, name), true }
     ROW(name, TEXT), ROW(platform, TEXT), ROW(image, TEXT), ROW(command, TEXT), ROW(argv, DOCUMENT),
     ROW(python, DOCUMENT), ROW(workdir, TEXT), ROW(base_dir, TEXT), WATCHED(nodes, WHOLE),
-    WATCHED(gpus, WHOLE), ROW(gpu_type, TEXT), ROW(cpus, REAL), WATCHED(memory_bytes, WHOLE64),
+    ROW(splits, WHOLE), ROW(split_id, WHOLE), WATCHED(gpus, WHOLE), ROW(gpu_type, TEXT), ROW(cpus, REAL), WATCHED(memory_bytes, WHOLE64),
     ROW(shm_bytes, WHOLE64), WATCHED(time_ms, WHOLE64), WATCHED(grace_ms, WHOLE64),
     ROW(keep_ms, WHOLE64), ROW(launcher, LAUNCHER), ROW(world_size_ranks, FLAG), ROW(env, DOCUMENT),
     ROW(secrets, DOCUMENT), ROW(inputs, DOCUMENT), ROW(outputs, DOCUMENT), ROW(config, DOCUMENT),

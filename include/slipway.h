@@ -174,11 +174,12 @@ SW_API int sw_submit_once(struct sw_session *session, const struct sw_request *r
 struct sw_outcome;
 typedef void sw_outcome_fn(void *context, const struct sw_outcome *outcome);
 
-/* The same for a request with `splits`, which is a group of jobs: "GROUP-0", "GROUP-1", ... Writes the id of
- * the group, which the request may give (SW_E_CONFLICT: it is that of others), or "" of a job without splits.
- * `tell` (may be NULL) hears of each that was handed over, in the order of their numbers, and with `err` of one
- * that failed after it was remembered. When one fails no further ones are begun: the same request under the id of the group submits those that are missing, and no
- * other. sw_submit() of such a request is SW_E_USAGE. */
+/* The same for a request with `splits`, which is a group of jobs: "GROUP-0", "GROUP-1", ... Writes the
+ * id of the group, which the request may give (SW_E_CONFLICT: it is that of others), or "" of a job
+ * without splits. `tell` (may be NULL) hears of each that was handed over, in the order of their
+ * numbers, and with `err` of one that failed after it was remembered. When one fails no further ones
+ * are begun: the same request under the id of the group submits those that are missing, and no other.
+ * sw_submit() of such a request is SW_E_USAGE. */
 SW_API int sw_submit_many(struct sw_session *session, const struct sw_request *request,
                           char group[SW_ID_SIZE], sw_outcome_fn *tell, void *context,
                           struct sw_error *err);

@@ -353,8 +353,9 @@ static int open_round(struct submitting *all, struct sw_error *err)
     return api_skip(all->session, &all->made, &why) ? 1 : sw_pass(err, &why);
 }
 
-/* Those that no platform has yet, to the one that was chosen: the first alone, so that what is wrong with all
- * of them is found out and told once, then the others side by side. 1: the next platform may take the rest. */
+/* Those that no platform has yet, to the one that was chosen: the first alone, so that what is wrong with
+ * all of them is found out and told once, then the others side by side. 1: the next platform may take the
+ * rest. */
 static int submit_round(struct submitting *all, struct sw_error *err)
 {
     int opened = open_round(all, err);

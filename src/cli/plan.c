@@ -97,8 +97,8 @@ static void add_splits(struct sw_buf *out, const json_t *plan)
     long long splits = sw_json_int(plan, "splits", 0);
 
     if (group)
-        sw_buf_addf(out, "\nsplits: %lld jobs, %s-0 to %s-%lld; this is the first, SPLIT_ID is 0 in it\n", splits,
-                    group, group, splits - 1);
+        sw_buf_addf(out, "\nsplits: %lld jobs, %s-0 to %s-%lld; this is the first, SPLIT_ID is 0 in it\n",
+                    splits, group, group, splits - 1);
 }
 
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err)

@@ -41,8 +41,8 @@ static void take_job(void *context, const struct sw_outcome *outcome)
     struct run_jobs *jobs = context;
 
     if (outcome->err) {
-        cli_say(jobs->cli, "the job is remembered as %s: 'slipway status %s' tells what is known", outcome->id,
-                outcome->id);
+        cli_say(jobs->cli, "the job is remembered as %s: 'slipway status %s' tells what is known",
+                outcome->id, outcome->id);
         return;
     }
     json_array_append_new(jobs->ids, json_string(outcome->id));
@@ -149,8 +149,8 @@ const struct command command_run = {
         "A job that the platform can never schedule as it is (more nodes than there are, a limit below what "
         "it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in the queue.\n"
         "\n"
-        "--split N submits a group of N jobs that differ in SPLIT_ID alone (0 to N-1). It waits for all of them, "
-        "says how each ended, and ends with the first code that is not 0; 'slipway logs GROUP' shows "
+        "--split N submits a group of N jobs that differ in SPLIT_ID alone (0 to N-1). It waits for all of "
+        "them, says how each ended, and ends with the first code that is not 0; 'slipway logs GROUP' shows "
         "their logs, 'slipway retry --failed GROUP' repeats the failed ones. -d prints one id per line. With "
         "--id GROUP a repeated submit sends only the splits that are missing.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",

@@ -247,8 +247,8 @@ static char *name_from_command(const struct sw_plan *plan)
 static int plan_id(struct sw_plan *plan, const char *given, struct sw_error *err)
 {
     if (given && plan->splits && strlen(given) > SW_GROUP_MAX)
-        return sw_fail(err, SW_E_USAGE, "--id: '%s' is too long for a group of splits, whose ids add a number "
-                       "to it: %d characters at most", given, SW_GROUP_MAX);
+        return sw_fail(err, SW_E_USAGE, "--id: '%s' is too long for a group of splits, whose ids add a "
+                       "number to it: %d characters at most", given, SW_GROUP_MAX);
     if (given)
         snprintf(plan->job_id, sizeof plan->job_id, "%s", given);
     else if (plan->splits)

@@ -116,8 +116,8 @@ static int refuse(const struct sw_plan *plan, const char *key, const char *path,
     if (field)
         sw_path_add_key(&named, field);
     where = sw_plan_where(plan, sw_buf_text(&named));
-    sw_fail(err, SW_E_SPEC, "%s%s: all %d splits would write to '%s'", where, sw_buf_text(&named), plan->splits,
-            to);
+    sw_fail(err, SW_E_SPEC, "%s%s: all %d splits would write to '%s'", where, sw_buf_text(&named),
+            plan->splits, to);
     return sw_hint(err, "write " ID " into it, so that each has a place of its own");
 }
 

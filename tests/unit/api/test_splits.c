@@ -131,7 +131,8 @@ static void what_is_no_count_is_refused_where_it_stands(void **state)
     static const struct {
         const char *value, *says;
     } rows[] = {
-        { "0", "job.yaml:4:1: splits" }, { "10001", "job.yaml:4:1: splits" }, { "many", "job.yaml:4:1: splits" },
+        { "0", "job.yaml:4:1: splits" }, { "10001", "job.yaml:4:1: splits" },
+        { "many", "job.yaml:4:1: splits" },
         { "2\nenv: {SPLIT_ID: 7}", "env.SPLIT_ID: Slipway sets it" },
         { "2\nlabels: {slipway.group: x}", "'splits' sets it" },
     };
@@ -140,7 +141,8 @@ static void what_is_no_count_is_refused_where_it_stands(void **state)
     struct told told;
 
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        sw_autofree char *job = sw_format("name: n\ncommand: x\nplatform: rehearsal\nsplits: %s\n", rows[i].value);
+        sw_autofree char *job = sw_format("name: n\ncommand: x\nplatform: rehearsal\nsplits: %s\n",
+                                          rows[i].value);
 
         assert_int_equal(submit_group(here, job, NULL, group, &told), -1);
         assert_int_equal(here->err.code, SW_E_SPEC);

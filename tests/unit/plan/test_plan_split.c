@@ -29,9 +29,12 @@ static struct sw_plan *plan_of(const char *job, const char *id, struct sw_error 
 static void a_split_has_its_number_in_id_environment_label_and_texts(void **state)
 {
     sw_auto(sw_plan) struct sw_plan *group = plan_of(
-        "{\"name\":\"prep\",\"splits\":12,\"argv\":[\"prep\",\"--shard={split_id}/{split_count}\",\"{other}\"],"
-        "\"inputs\":{\"/in\":\"s3://b/{split_id}.json\"},\"outputs\":{\"/out\":\"s3://b/out/{split_id}/\"},"
-        "\"config\":{\"a\":[{\"b\":\"x{split_id}y{split_id}\"}],\"n\":3},\"labels\":{\"team\":\"t\"}}", NULL, NULL);
+        "{\"name\":\"prep\",\"splits\":12,"
+        "\"argv\":[\"prep\",\"--shard={split_id}/{split_count}\",\"{other}\"],"
+        "\"inputs\":{\"/in\":\"s3://b/{split_id}.json\"},"
+        "\"outputs\":{\"/out\":\"s3://b/out/{split_id}/\"},"
+        "\"config\":{\"a\":[{\"b\":\"x{split_id}y{split_id}\"}],\"n\":3},\"labels\":{\"team\":\"t\"}}",
+        NULL, NULL);
     sw_auto(sw_plan) struct sw_plan *split = NULL;
     char id[SW_ID_SIZE];
 
@@ -59,7 +62,8 @@ static void the_same_split_of_another_count_is_another_job(void **state)
 {
     sw_auto(sw_plan) struct sw_plan *four = plan_of("{\"command\":\"x\",\"splits\":4}", "g", NULL);
     sw_auto(sw_plan) struct sw_plan *five = plan_of("{\"command\":\"x\",\"splits\":5}", "g", NULL);
-    sw_auto(sw_plan) struct sw_plan *one = sw_plan_split(four, 1, NULL), *other = sw_plan_split(five, 1, NULL);
+    sw_auto(sw_plan) struct sw_plan *one = sw_plan_split(four, 1, NULL);
+    sw_auto(sw_plan) struct sw_plan *other = sw_plan_split(five, 1, NULL);
     sw_auto(sw_plan) struct sw_plan *again = sw_plan_split(four, 1, NULL);
     sw_auto(json) json_t *first = sw_plan_to_json(one), *second = sw_plan_to_json(other);
     sw_auto(json) json_t *third = sw_plan_to_json(again);
@@ -77,9 +81,11 @@ static void outputs_that_all_splits_would_write_are_refused_with_their_place(voi
     } rows[] = {
         { "{\"command\":\"x\",\"splits\":2,\"outputs\":{\"/out\":\"/data/out\"}}",
           "job.yaml:4:9: outputs./out.to: all 2 splits would write to '/data/out'" },
-        { "{\"command\":\"x\",\"splits\":2,\"config\":{\"r\":{\"d\":\"s3://b/o\"}},\"config_outputs\":[\"r.d\"]}",
+        { "{\"command\":\"x\",\"splits\":2,\"config\":{\"r\":{\"d\":\"s3://b/o\"}},"
+          "\"config_outputs\":[\"r.d\"]}",
           "all 2 splits would write to 's3://b/o'" },
-        { "{\"command\":\"x\",\"splits\":2,\"config\":{\"r\":\"s3://b/{split_id}\"},\"config_outputs\":[\"r\"]}", NULL },
+        { "{\"command\":\"x\",\"splits\":2,\"config\":{\"r\":\"s3://b/{split_id}\"},"
+          "\"config_outputs\":[\"r\"]}", NULL },
         { "{\"command\":\"x\",\"splits\":2,\"outputs\":{\"/out\":\"/data/{split_id}\"}}", NULL },
         { "{\"command\":\"x\",\"splits\":2,\"outputs\":{\"/out\":\"/data/{id}\"}}", NULL },
         { "{\"command\":\"x\",\"splits\":2,\"outputs\":{\"/out\":\"/data/{job_id}\"}}", NULL },
@@ -106,7 +112,8 @@ static void outputs_that_all_splits_would_write_are_refused_with_their_place(voi
 static void the_id_of_a_group_leaves_room_for_the_number(void **state)
 {
     sw_auto(sw_plan) struct sw_plan *plan = plan_of(
-        "{\"name\":\"a-very-long-name-of-a-job-that-is-cut\",\"command\":\"x\",\"splits\":10000}", NULL, NULL);
+        "{\"name\":\"a-very-long-name-of-a-job-that-is-cut\",\"command\":\"x\",\"splits\":10000}", NULL,
+        NULL);
     sw_auto(sw_plan) struct sw_plan *last = sw_plan_split(plan, SW_SPLITS_MAX - 1, NULL);
     struct sw_error err = { 0 };
 

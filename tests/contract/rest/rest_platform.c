@@ -237,12 +237,13 @@ static int rest_submit(struct sw_connection *conn, const struct sw_plan *plan, i
     sw_auto(json) json_t *body = render_body(plan, attempt), *server = NULL, *made = NULL;
     sw_autofree char *secret = sw_rest_path("/v1/secrets/%s", name.text);
     sw_autofree char *path = sw_rest_path("/v1/jobs/%s", name.text);
+    sw_autofree char *kept = sw_path_join(conn->root, plan->job_id);
     const struct sw_rest_call put = { "PUT", .path = secret, .secrets = secrets, .repeatable = true };
     const struct sw_rest_call create = { "POST", .path = "/v1/jobs", .json = body, .repeatable = true };
 
     if (ask(conn, NULL, "server", "", "", NULL, &server, err) < 0 ||
         sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", &(struct sw_chunks_job){
-            plan, sw_json_str(server, "arch"), RESULTS, HOME "/work" }, &limits, err) < 0 ||
+            plan, sw_json_str(server, "arch"), RESULTS, HOME "/work", attempt, kept }, &limits, err) < 0 ||
         sw_rest_call(conn->rest, &put, NULL, err) < 0 ||
         sw_rest_create(conn->rest, &create, path, &made, err) < 0)
         return -1;

@@ -510,7 +510,8 @@ class Cloud:
         self.faults = Faults(folder / "faults")
         self.fleet = Fleet(folder, socket, self.wake.set)
         self.log = open(folder / "requests", "ab", 0)
-        self.routes = [getattr(self, name) for name in dir(type(self)) if hasattr(getattr(self, name), "route")]
+        self.routes = sorted((getattr(self, name) for name in dir(type(self)) if hasattr(getattr(self, name), "route")),
+                             key=lambda function: function.route["pattern"].groups)      # plain words come first
 
     @property
     def settings(self):

@@ -478,6 +478,7 @@ class Answer:
     kind: str = "application/json"
     headers: tuple = ()
     pieces: object = None                # an iterator of bytes instead of a body
+    takes: object = None                 # a function that gets the connection and answers by itself: an upgrade
 
 
 def route(method, path, query=None, body=None, lists=False, creates=False, open_to_all=False, form=False):
@@ -509,7 +510,8 @@ class Cloud:
         self.faults = Faults(folder / "faults")
         self.fleet = Fleet(folder, socket, self.wake.set)
         self.log = open(folder / "requests", "ab", 0)
-        self.routes = [getattr(self, name) for name in dir(type(self)) if hasattr(getattr(self, name), "route")]
+        self.routes = sorted((getattr(self, name) for name in dir(type(self)) if hasattr(getattr(self, name), "route")),
+                             key=lambda function: function.route["pattern"].groups)      # plain words come first
 
     @property
     def settings(self):
@@ -644,6 +646,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.send(answer)
 
     def send(self, answer):
+        if answer.takes:
+            self.close_connection = True
+            return answer.takes(self.connection)
         body = answer.body if isinstance(answer.body, bytes) else (
             b"" if answer.body is None else json.dumps(answer.body).encode())
         self.send_response(answer.status)
@@ -658,6 +663,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for piece in answer.pieces or ():
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if piece else b"")
         self.wfile.write(b"0\r\n\r\n" if answer.pieces else b"")
+        return None
 
     def handle(self):
         try:

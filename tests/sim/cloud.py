@@ -374,7 +374,8 @@ class Fleet:
     def create(self, run, index, replica, network, subnet, names):
         host = {"Binds": [f"{source}:{target}{':ro' if fixed else ''}" for source, target, fixed in replica.mounts],
                 "Memory": replica.memory, "MemorySwap": replica.memory, "ShmSize": replica.shm, "PidsLimit": 32768,
-                "NetworkMode": network or "host", "ExtraHosts": names, "LogConfig": {"Type": "json-file"}}
+                "NetworkMode": network or "host", "ExtraHosts": names,
+                "LogConfig": {"Type": "local", "Config": {"max-size": "1t", "max-file": "1", "compress": "false"}}}
         body = {"Image": replica.image, "Env": [f"{name}={value}" for name, value in replica.env.items()],
                 "User": replica.user, "WorkingDir": replica.workdir, "HostConfig": host,
                 "Labels": {self.LABEL: self.mark, f"{self.LABEL}.replica": f"{run}:{index}"}}

@@ -11,26 +11,14 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent))
+from harness.client import PATIENCE, expect, until  # noqa: E402
+
 CLIENT = {"grantType": "client_credentials", "clientID": "client-of-the-suite", "clientSecret": "secret-of-the-suite"}
 CLUSTER = "71f6e2a4-0c1b-4d55-9a5e-3c1f0b6a7d21"
-PATIENCE_S = 120
-
-
-def expect(holds, otherwise):
-    if not holds:
-        raise AssertionError(otherwise)
-
-
-def until(holds, what):
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := holds()):
-        expect(time.monotonic() < deadline, f"it never came to that: {what}")
-        time.sleep(0.05)
-    return found
 
 
 def body(name="train-abcdefgh", **spec):
@@ -43,7 +31,7 @@ class Client:
         self.server = subprocess.Popen([sys.executable, HERE / "server", self.folder, engine], start_new_session=True,
                                        env={"PATH": os.environ["PATH"]}, stderr=open(self.folder / "errors", "wb"))
         self.port = until(lambda: (self.folder / "port").exists() and int((self.folder / "port").read_text()), "a port")
-        self.token, self.tag = None, ""
+        self.token = None
 
     def close(self):
         self.server.kill()
@@ -65,7 +53,7 @@ class Client:
 
     def raw(self, method, path, data=None, headers=None):
         """(status, headers, bytes)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request(method, path, data, {"Accept": "application/json", **(headers or {})})
         reply = connection.getresponse()
         out = reply.status, reply.headers, reply.read()
@@ -112,7 +100,7 @@ class Client:
 
     def frames(self, path):
         """[(kind, bytes)] of a WebSocket up to its close; the status where it is refused."""
-        sock = socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+        sock = socket.create_connection(("127.0.0.1", self.port), PATIENCE)
         sock.sendall((f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: */*\r\nAuthorization: Bearer {self.token}\r\n"
                       "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                       f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n\r\n").encode())

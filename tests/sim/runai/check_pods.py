@@ -6,14 +6,13 @@
 """
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
-from api_client import HERE, Client, body, expect, until  # noqa: E402
+from api_client import HERE, Client, body  # noqa: E402
 from harness import claims  # noqa: E402
+from harness.client import expect, until  # noqa: E402
 
 ONCE = {"restartPolicy": "Never", "backoffLimit": 0}
 

@@ -6,14 +6,13 @@
 """
 import base64
 import json
-import pathlib
 import sys
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
-from api_client import CLIENT, CLUSTER, Client, body, expect, until  # noqa: E402
+from api_client import CLIENT, CLUSTER, Client, body  # noqa: E402
 from harness import claims  # noqa: E402
+from harness.client import expect, until  # noqa: E402
 
 
 def a_token_is_a_jwt_with_its_end(here):

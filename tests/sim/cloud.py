@@ -383,7 +383,8 @@ class Fleet:
     def create(self, run, index, replica, network, subnet, names):
         host = {"Binds": [f"{source}:{target}{':ro' if fixed else ''}" for source, target, fixed in replica.mounts],
                 "Memory": replica.memory, "MemorySwap": replica.memory, "ShmSize": replica.shm, "PidsLimit": 32768,
-                "NetworkMode": network or "host", "ExtraHosts": names, "LogConfig": {"Type": "json-file"}}
+                "NetworkMode": network or "host", "ExtraHosts": names,
+                "LogConfig": {"Type": "local", "Config": {"max-size": "1t", "max-file": "1", "compress": "false"}}}
         body = {"Image": replica.image, "Env": [f"{name}={value}" for name, value in replica.env.items()],
                 "User": replica.user, "WorkingDir": replica.workdir, "HostConfig": host,
                 "Labels": {self.LABEL: self.mark, f"{self.LABEL}.replica": f"{run}:{index}"}}
@@ -487,6 +488,7 @@ class Answer:
     kind: str = "application/json"
     headers: tuple = ()
     pieces: object = None                # an iterator of bytes instead of a body
+    takes: object = None                 # a function that gets the connection and answers by itself: an upgrade
 
 
 def route(method, path, query=None, body=None, lists=False, creates=False, open_to_all=False, form=False):
@@ -518,7 +520,8 @@ class Cloud:
         self.faults = Faults(folder / "faults")
         self.fleet = Fleet(folder, socket, self.wake.set)
         self.log = open(folder / "requests", "ab", 0)
-        self.routes = [getattr(self, name) for name in dir(type(self)) if hasattr(getattr(self, name), "route")]
+        self.routes = sorted((getattr(self, name) for name in dir(type(self)) if hasattr(getattr(self, name), "route")),
+                             key=lambda function: function.route["pattern"].groups)      # plain words come first
 
     @property
     def settings(self):
@@ -653,6 +656,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.send(answer)
 
     def send(self, answer):
+        if answer.takes:
+            self.close_connection = True
+            return answer.takes(self.connection)
         body = answer.body if isinstance(answer.body, bytes) else (
             b"" if answer.body is None else json.dumps(answer.body).encode())
         self.send_response(answer.status)
@@ -667,6 +673,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for piece in answer.pieces or ():
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if piece else b"")
         self.wfile.write(b"0\r\n\r\n" if answer.pieces else b"")
+        return None
 
     def handle(self):
         try:

@@ -289,7 +289,7 @@ class Pods:
 
     # ---- logs ---------------------------------------------------------------------------------------------
 
-    def log(self, workload, index, since_ns=0, tail=None, times=False, follow=False, most=None):
+    def pod_log(self, workload, index, since_ns=0, tail=None, times=False, follow=False, most=None):
         """Pieces of the log of a pod, of whole lines."""
         run = self.run(workload)
         lines = self.fleet.lines(run, index)

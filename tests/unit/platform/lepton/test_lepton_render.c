@@ -125,7 +125,7 @@ static void names_are_short_and_differ_where_ids_do(void **state)
         { "train-abcdefgh", 1, "train-abcdefgh" },
         { "train-abcdefgh", 2, "train-abcdefgh-2" },
         { "twenty-six-letters-of-name-abcdefgh", 1, "twenty-six-letters-of-name-abcdefgh" },
-        { "twenty-six-letters-of-name-abcdefgh", 2, "twenty-six-letters-of-me-abcdefgh-2" },
+        { "twenty-six-letters-of-name-abcdefgh", 2, "twenty-six-letters-of-ame-abcdefgh-2" },
         { "made-by-lepton", 1, "made-by-lepton-1" },
     };
     char name[LEPTON_NAME_SIZE], other[LEPTON_NAME_SIZE];

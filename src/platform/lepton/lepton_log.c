@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lepton_log.c - logs by time: GET /logs, page after page (kit/log_pages.h).
+ *
+ * A job that was stopped and started again has a history: the log of each run is asked for by its own name, in
+ * order.
+ */
+#include "platform/lepton/lepton_internal.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/report.h"
+#include "core/state.h"
+#include "platform/kit/log_pages.h"
+
+#define MS_NS INT64_C(1000000)
+enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000 };
+
+/* ---- questions --------------------------------------------------------------------------------------- */
+
+struct log_query {
+    struct sw_connection *conn;
+    const char *selector, *name;     /* "job" or "job_history_name", and which */
+    const char *replica;             /* its id; NULL: all */
+    int64_t from_ns, end_ns;
+    int64_t stall_ms;
+};
+
+static json_t *ask(const struct log_query *query, const char *direction, int limit, const char *text,
+                   struct sw_error *err)
+{
+    char from[24], end[24], most[16];
+    const struct sw_rest_pair pairs[] = {
+        { query->selector, query->name }, { "replica", query->replica }, { "start", from }, { "end", end },
+        { "limit", most }, { "direction", direction }, { "timestamps", "true" }, { "q", text },
+        { "job_query_mode", LEPTON_ALL_JOBS }, { 0 } };
+    json_t *page = NULL;
+
+    snprintf(from, sizeof from, "%lld", (long long)query->from_ns);
+    snprintf(end, sizeof end, "%lld", (long long)query->end_ns);
+    snprintf(most, sizeof most, "%d", limit);
+    if (sw_rest_call(query->conn->rest, &(struct sw_rest_call){
+            .path = "/logs", .query = pairs, .repeatable = true, .stall_ms = query->stall_ms,
+            .silence_counts = query->stall_ms != 0 }, &page, err) < 0)
+        return NULL;
+    return page ? page : json_object();
+}
+
+/* A page of one run, for kit/log_pages.h. */
+static json_t *ask_page(void *context, int64_t from_ns, int64_t end_ns, bool backward, int limit,
+                        struct sw_error *err)
+{
+    struct log_query query = *(struct log_query *)context;
+
+    query.from_ns = from_ns;
+    query.end_ns = end_ns;
+    return ask(&query, backward ? "backward" : "forward", limit, NULL, err);
+}
+
+json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id)
+{
+    const json_t *status = json_object_get(job, "status");
+    struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL,
+                               (lepton_time_ms(status, "creation_time") - BEFORE_MS) * MS_NS,
+                               (sw_now_ms() + AHEAD_MS) * MS_NS, 0 };
+    sw_auto(json) json_t *page = query.name && query.from_ns > 0
+                                     ? ask(&query, "backward", LOG_PAGE, SW_REPORT_START, NULL) : NULL;
+
+    return page ? sw_log_page_reports(page, id) : NULL;
+}
+
+/* Earlier runs first, those that did not end before what is asked for. */
+static int read_runs(struct log_query *query, const json_t *status, const struct sw_log_cursor *cursor,
+                     const struct sw_log_sink *sink, struct sw_error *err)
+{
+    struct sw_log_pages all = { ask_page, query, LOG_PAGE, query->from_ns, query->end_ns };
+    const char *current = query->name;
+    json_t *run;
+    size_t i;
+
+    query->selector = "job_history_name";
+    json_array_foreach(json_object_get(status, "job_history"), i, run) {
+        query->name = sw_json_str(run, "job_name");
+        all.end_ns = (lepton_time_ms(run, "completion_time") + BEFORE_MS) * MS_NS;
+        if (query->name && !sw_text_same(query->name, current) && cursor->last <= 0 && all.end_ns > all.from_ns &&
+            sw_log_pages_read(&all, 0, sink, err) < 0)
+            return -1;
+    }
+    query->selector = "job";
+    query->name = current;
+    all.end_ns = query->end_ns;
+    return sw_log_pages_read(&all, cursor->last, sink, err);
+}
+
+/* The id of a rank's replica, owned; NULL: the job has one replica, or none of this rank (*missing). */
+static char *replica_id(struct sw_connection *conn, const json_t *job, int rank, bool *missing,
+                        struct sw_error *err)
+{
+    sw_auto(json) json_t *all = NULL;
+    const json_t *one;
+
+    *missing = false;
+    if (sw_json_int(json_object_get(job, "spec"), "completions", 1) <= 1)
+        return NULL;
+    all = lepton_job_part(conn, job, "replicas?job_query_mode=" LEPTON_ALL_JOBS, err);
+    one = all ? lepton_replica(all, lepton_meta(job, "id"), rank) : NULL;
+    *missing = !one;
+    return one ? sw_strdup(lepton_meta(one, "id") ? lepton_meta(one, "id") : lepton_meta(one, "name")) : NULL;
+}
+
+int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                     struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
+{
+    sw_auto(json) json_t *found = NULL;
+    sw_autofree char *id = NULL;
+    const json_t *status;
+    struct sw_error why = { 0 };
+    struct log_query query = { .conn = conn, .selector = "job", .stall_ms = cursor->silence_ms };
+    enum sw_state state;
+    bool missing;
+
+    if (cursor->follow)
+        return 0;                        /* a stream that is open has no offsets: the kit asks again and again */
+    found = lepton_find_job(conn, job->id, job->attempt, err);
+    if (!found)
+        return -1;
+    status = json_object_get(found, "status");
+    state = lepton_state(sw_json_str(status, "state"), NULL);
+    if (cursor->life == SW_LOG_LIFE_UNKNOWN)
+        cursor->life = state == SW_PENDING ? SW_LOG_NOT_BEGUN
+                       : sw_state_is_final(state) || state == SW_UNKNOWN ? SW_LOG_ENDED : SW_LOG_GROWS;
+    id = replica_id(conn, found, replica < 0 ? 0 : replica, &missing, &why);
+    if (why.code)
+        return sw_pass(err, &why);
+    if (missing && (job->finished || cursor->life == SW_LOG_ENDED))
+        return sw_fail(err, SW_E_NOT_FOUND, "Lepton has no replica %d of '%s' any more", replica, job->id);
+    if (missing) {
+        cursor->life = SW_LOG_NOT_BEGUN;
+        return 0;
+    }
+    query.name = lepton_meta(found, "id");
+    query.replica = id;
+    query.from_ns = cursor->since_ns > 0 ? cursor->since_ns
+                    : (lepton_time_ms(status, "creation_time") - BEFORE_MS) * MS_NS;
+    query.end_ns = (sw_now_ms() + AHEAD_MS) * MS_NS;
+    if (query.from_ns <= 0)
+        query.from_ns = query.end_ns - INT64_C(90) * 86400 * 1000 * MS_NS;
+    if (query.from_ns >= query.end_ns)
+        return 0;
+    return read_runs(&query, status, cursor, sink, err);
+}

@@ -258,12 +258,14 @@ static int keep_by_name(void *context, json_t *job)
     return json_object_set(context, sw_json_str(job, "name"), job);
 }
 
-static json_t *list(struct sw_connection *conn, struct sw_error *err)
+static json_t *list(struct sw_connection *conn, const struct sw_observation *wanted, size_t count,
+                    struct sw_error *err)
 {
     static const struct sw_rest_pages pages = { "jobs", "next", "after" };
     const struct sw_rest_call call = { .path = "/v1/jobs", .repeatable = true };
     sw_auto(json) json_t *jobs = json_object();
 
+    (void)wanted, (void)count;           /* the service lists all of them at once */
     return sw_rest_list(conn->rest, &call, &pages, keep_by_name, jobs, err) < 0 ? NULL : sw_take(jobs);
 }
 
@@ -282,7 +284,7 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
     return ask(conn, "POST", "jobs", name, "/stop", body, NULL, err);
 }
 
-static const struct sw_jobs_api api = { name_of, list, get, read_job, stop };
+static const struct sw_jobs_api api = { name_of, list, get, read_job, stop, NULL };
 
 SW_JOBS_SLOTS(rest, &api)
 
@@ -325,7 +327,7 @@ static void rest_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, 
 static int rest_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *out,
                       struct sw_error *err)
 {
-    sw_auto(json) json_t *jobs = list(conn, err);
+    sw_auto(json) json_t *jobs = list(conn, NULL, 0, err);
     const json_t *job = sw_jobs_newest(&api, jobs, id), *labels = json_object_get(job, "labels");
     const char *text = sw_json_str(labels, "plan"), *signature = sw_json_str(labels, "signature");
 

@@ -149,9 +149,9 @@ struct sw_rest_pages {
                                     NULL: pages are counted in items */
     const char *parameter;       /* the query that takes the token, or the number of items so far;
                                     NULL: the list has one page */
-    size_t full;                 /* a page with fewer items is the last, where they are counted; 0: an empty one is */
     /* Hears of each page before its items are taken, with the context of `take`. May be NULL. */
     void (*page)(void *context, const json_t *page);
+    size_t full;                 /* where items are counted: a page with fewer is the last; 0: an empty one is */
     bool numbered;               /* it takes the number of the page instead, from 1; an empty one is the last */
 };
 

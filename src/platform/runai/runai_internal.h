@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "core/payload.h"
 #include "platform/kit/jobs.h"
 #include "platform/kit/log.h"
 #include "platform/kit/rest.h"

@@ -314,12 +314,21 @@ class Lines:
             yield int(self.data[at:at + STAMP - 1]), self.data[at + STAMP:newline]
             at = newline + 1
 
-    def backward(self, start, end):
-        first, at = self.offset(start), self.offset(end)
+    def line_starts_backward(self, first=0, at=None):
+        at = self.end if at is None else at
         while at > first:
-            begin = self.data.rfind(b"\n", 0, at - 1) + 1
-            yield int(self.data[begin:begin + STAMP - 1]), self.data[begin + STAMP:at - 1]
-            at = begin
+            at = self.data.rfind(b"\n", 0, at - 1) + 1
+            yield at
+
+    def backward(self, start, end):
+        for at in self.line_starts_backward(self.offset(start), self.offset(end)):
+            yield int(self.data[at:at + STAMP - 1]), self.data[at + STAMP:self.data.find(b"\n", at)]
+
+    def after(self, at):
+        """From a place in the file on: (place after it, line with its end)."""
+        while at < self.end:
+            begin, at = at, self.data.find(b"\n", at) + 1
+            yield at, self.data[begin + STAMP:at]
 
 
 class Fleet:
@@ -503,7 +512,7 @@ class Request:
 class Cloud:
     """Subclasses have routes, `base` (the path before them), `defaults` of settings, and the four below."""
     base, defaults = "", {}
-    words = {}                           # the service's word for a status
+    codes = {}                           # the service's word for a status
 
     def __init__(self, folder, socket):
         self.folder, self.lock, self.wake = folder, threading.RLock(), threading.Event()
@@ -524,7 +533,7 @@ class Cloud:
 
     def error(self, refused):
         """The body of an error, as this service writes it."""
-        return {"code": refused.code or self.words.get(refused.status, "Error"), "message": refused.message}
+        return {"code": refused.code or self.codes.get(refused.status, "Error"), "message": refused.message}
 
     def caller(self, headers):
         """Who asks; Refused 401 or 403."""

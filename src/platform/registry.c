@@ -11,6 +11,7 @@
 
 extern const struct sw_platform sw_platform_docker;
 extern const struct sw_platform sw_platform_kubernetes;
+extern const struct sw_platform sw_platform_lepton;
 extern const struct sw_platform sw_platform_local;
 extern const struct sw_platform sw_platform_rehearsal;
 extern const struct sw_platform sw_platform_runai;
@@ -24,6 +25,7 @@ static const struct sw_platform *const platforms[] = {
     &sw_platform_docker,
     &sw_platform_slurm,
     &sw_platform_kubernetes,
+    &sw_platform_lepton,
     &sw_platform_runai,
     &sw_platform_rehearsal,
 #ifdef SW_TEST_PLATFORM

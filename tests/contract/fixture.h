@@ -68,6 +68,7 @@ extern const struct fixture fixture_kubernetes;
 extern const struct fixture fixture_local;
 extern const struct fixture fixture_rehearsal;
 extern const struct fixture fixture_rest;
+extern const struct fixture fixture_runai;
 extern const struct fixture fixture_slurm;
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "core/runner_image.h"
 #include "plan/entrypoint.h"
+#include "platform/kit/sending.h"
 
 static const char *const chunks_text[] = {
 #include "platform/kit/chunks.sh.inc"
@@ -69,6 +70,10 @@ static struct sw_payload *payload_of(const struct sw_chunks_job *job, struct sw_
     json_decref(sw_take(payload->env));
     payload->results_dir = sw_strdup(job->results);
     payload->scratch_dir = sw_strdup(job->scratch);
+    if (!payload->cache_dir)
+        payload->cache_dir = sw_strdup(job->cache);
+    if (plan->nodes > 1)
+        sw_entrypoint_mark_own(payload->outputs, job->shared, &(struct sw_mounts){ 0 });
     payload->time_ms = plan->time_ms;
     payload->redact = true;
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
@@ -86,20 +91,54 @@ int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_jo
     struct sw_runner_bytes runner = { .arch = job->arch };
 
     if (!payload || sw_payload_take_ca(payload, sw_plan_ca(plan), &ca, err) < 0 ||
-        (plan->code && sw_bundle_code(plan->code, plan->base_dir, &code, NULL, err) < 0) ||
+        sw_code_kept(plan, job->attempt, job->kept, &code, err) < 0 ||
         !(runner.bytes = sw_embedded_runner(job->arch, &runner.size, err)))
         return -1;
     sw_entrypoint_script(&script, payload, &runner, 1, code.bytes ? &code : NULL, &ca);
     return sw_chunks_put(env, prefix, script.data, script.length, limits, err);
 }
 
-void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)
+static void add_functions(struct sw_buf *out)
 {
     for (const char *const *line = chunks_text; *line; line++)
         sw_buf_add(out, *line);
+}
+
+void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)
+{
+    add_functions(out);
     sw_buf_add(out, "sw_chunks ");
     sw_buf_add_quoted(out, prefix);
     sw_buf_add_char(out, ' ');
     sw_buf_add_quoted(out, file);
     sw_buf_add_char(out, '\n');
+}
+
+void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines)
+{
+    sw_buf_add(out, "for sw_home in \"${SLIPWAY_TMP:-}\" \"${TMPDIR:-}\" /tmp /var/tmp /dev/shm .; do\n"
+                    "    [ -n \"$sw_home\" ] && [ -d \"$sw_home\" ] && [ -w \"$sw_home\" ] && break\n"
+                    "done\n"
+                    "sw_job=$sw_home/slipway-job-$$.sh\n");
+    sw_buf_add(out, lines);
+    add_functions(out);
+    sw_buf_addf(out, "sw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\"\n", prefix);
+}
+
+void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks)
+{
+    sw_buf_addf(out,
+        "NODE_RANK=${%s:-0}\n"
+        "NNODES=${%s:-1}\n"
+        "MASTER_PORT=${MASTER_PORT:-%d}\n"
+        "MASTER_ADDR=127.0.0.1\n"
+        "WORKER_ADDRS=\n"
+        "sw_rank=0\n"
+        "while [ \"$NNODES\" -gt 1 ] && [ \"$sw_rank\" -lt \"$NNODES\" ]; do\n"
+        "    if [ \"$sw_rank\" -eq 0 ]; then MASTER_ADDR=%s\n"
+        "    else WORKER_ADDRS=$WORKER_ADDRS${WORKER_ADDRS:+,}%s; fi\n"
+        "    sw_rank=$((sw_rank + 1))\n"
+        "done\n"
+        "export NODE_RANK NNODES MASTER_PORT MASTER_ADDR WORKER_ADDRS\n",
+        ranks->index, ranks->total, ranks->port, ranks->host, ranks->host);
 }

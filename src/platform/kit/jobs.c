@@ -65,6 +65,14 @@ static struct sw_jobs_name name_of(const struct sw_jobs_api *api, const struct s
     return api->name(job->id, job->attempt > 1 ? job->attempt : 1);
 }
 
+static void read_answer(const struct sw_jobs_api *api, struct sw_connection *conn, json_t *answer,
+                        struct sw_observation *seen)
+{
+    if (api->detail)
+        api->detail(conn, &seen->job, answer);
+    api->read(answer, seen);
+}
+
 /* The list may be older than the job, or wrong; its own address is not. */
 static void ask_by_name(const struct sw_jobs_api *api, struct sw_connection *conn, const char *name,
                         struct sw_observation *seen)
@@ -73,7 +81,7 @@ static void ask_by_name(const struct sw_jobs_api *api, struct sw_connection *con
     sw_auto(json) json_t *answer = api->get(conn, name, &why);
 
     if (answer)
-        api->read(answer, seen);
+        read_answer(api, conn, answer, seen);
     else
         seen->presence = why.code == SW_E_NOT_FOUND ? SW_ABSENT : SW_UNSEEN;
 }
@@ -81,17 +89,17 @@ static void ask_by_name(const struct sw_jobs_api *api, struct sw_connection *con
 int sw_jobs_observe(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_observation *jobs,
                     size_t count, struct sw_error *err)
 {
-    sw_auto(json) json_t *list = api->list(conn, err);
+    sw_auto(json) json_t *list = api->list(conn, jobs, count, err);
 
     assert(!list || json_is_object(list));
     if (!list)
         return -1;
     for (size_t i = 0; i < count; i++) {
         struct sw_jobs_name name = name_of(api, &jobs[i].job);
-        const json_t *answer = json_object_get(list, name.text);
+        json_t *answer = json_object_get(list, name.text);
 
         if (answer)
-            api->read(answer, &jobs[i]);
+            read_answer(api, conn, answer, &jobs[i]);
         else
             ask_by_name(api, conn, name.text, &jobs[i]);
     }
@@ -114,9 +122,8 @@ static int state_of(const struct sw_jobs_api *api, struct sw_connection *conn, c
 
     if (!answer)
         return -1;
-    api->read(answer, &seen);
-    json_decref(seen.runner);
-    json_decref(seen.live);
+    read_answer(api, conn, answer, &seen);
+    sw_observation_done(&seen);
     *state = seen.state;
     return 0;
 }

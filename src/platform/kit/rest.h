@@ -143,13 +143,16 @@ int sw_rest_create(struct sw_rest *rest, const struct sw_rest_call *create, cons
 
 /* How this API cuts a list into pages. */
 struct sw_rest_pages {
-    const char *items;           /* where the array is in a page: "items"; NULL: the page is the array */
+    const char *items;           /* where the array is in a page: "items"; a page that is an array, or NULL:
+                                    the page itself */
     const char *next;            /* where a page holds the token of the next one: "metadata.continue";
                                     NULL: pages are counted in items */
     const char *parameter;       /* the query that takes the token, or the number of items so far;
                                     NULL: the list has one page */
     /* Hears of each page before its items are taken, with the context of `take`. May be NULL. */
     void (*page)(void *context, const json_t *page);
+    size_t full;                 /* where items are counted: a page with fewer is the last; 0: an empty one is */
+    bool numbered;               /* it takes the number of the page instead, from 1; an empty one is the last */
 };
 
 /* Calls `take` for each item (borrowed), page after page, until it returns non-zero, which is then returned.
@@ -200,8 +203,8 @@ void sw_rest_query(struct sw_buf *path, const char *key, const char *value);
  * wanted) gets the owned name of the field that is wrong, or NULL. */
 char *sw_rest_words(const char *body, size_t length, char **field);
 
-/* What a Kubernetes Status says about each field, in its order. Texts are borrowed for the call;
- * NULL: not there. */
+/* What a Kubernetes Status or the `complianceIssues` of run:ai say about each field, in their order. Texts are
+ * borrowed for the call; NULL: not there. */
 struct sw_rest_cause {
     const char *field;           /* "spec.template.spec.containers[0].image" */
     const char *reason;          /* "FieldValueInvalid" */

@@ -22,7 +22,8 @@
 /* 65536 -> "65536MiB" */
 static json_t *mebibytes(const json_t *value)
 {
-    return json_is_integer(value) ? json_sprintf("%" JSON_INTEGER_FORMAT "MiB", json_integer_value(value)) : NULL;
+    return json_is_integer(value) ? json_sprintf("%" JSON_INTEGER_FORMAT "MiB", json_integer_value(value))
+                                  : NULL;
 }
 
 /* "1-04:30:00", "04:00:00": Slurm's own way. */
@@ -51,7 +52,8 @@ static json_t *first(const json_t *value)
     return json_incref(one);
 }
 
-/* [{path, mount_path, from = "node-nfs:NAME"}]; texts such as "/a:/b" are the portable key's. */
+/* [{path = "/a", mount_path = "/mnt", from = "node-nfs:NAME"}] -> {"/mnt": "NAME/a"}; without `from` the
+ * platform chooses. Texts such as "/a:/b" are the portable key's. */
 static json_t *node_mounts(const json_t *value)
 {
     json_t *out, *mount;
@@ -59,14 +61,14 @@ static json_t *node_mounts(const json_t *value)
 
     if (!json_is_object(json_array_get(value, 0)))
         return NULL;
-    out = json_array();
+    out = json_object();
     json_array_foreach((json_t *)value, i, mount) {
-        json_t *own = json_copy(mount);
         const char *from = sw_json_str(mount, "from"), *colon = from ? strchr(from, ':') : NULL;
+        const char *at = sw_json_str(mount, "mount_path"), *path = sw_json_str(mount, "path");
 
-        if (from && json_object_del(own, "from") == 0)
-            json_object_set_new(own, "volume", sw_json_text(colon ? colon + 1 : from));
-        json_array_append_new(out, own);
+        if (at)
+            json_object_set_new(out, at, json_sprintf("%s%s", colon ? colon + 1 : from ? from : "",
+                                                      sw_text_same(path, "/") && from ? "" : path ? path : ""));
     }
     return out;
 }

@@ -14,7 +14,7 @@ static const char *const priorities[] = { "low-1000", "low-2000", "low-3000", "m
 
 /* A text alone is `source`. */
 static const struct sw_option volume_fields[] = {
-    { "source", SW_TEXT, .help = "VOLUME or VOLUME/PATH" },
+    { "source", SW_TEXT, .help = "VOLUME or VOLUME/PATH; /PATH: of the volume that is taken by itself" },
     { "read_only", SW_FLAG, .help = "the job cannot write there" },
     { 0 }
 };

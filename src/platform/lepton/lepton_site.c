@@ -266,9 +266,10 @@ static int find_mounts(struct sw_connection *conn, const json_t *wanted, const j
     if (!wanted)
         return first ? add_mount(conn, first, &(struct lepton_wanted){ 0 }, out, err) : 0;
     json_object_foreach((json_t *)wanted, at, entry) {
-        const char *source = json_is_string(entry) ? json_string_value(entry) : sw_json_str(entry, "source");
-        sw_autofree char *name = sw_strndup(source ? source : "", strcspn(source ? source : "", "/"));
-        const json_t *volume = volume_named(group, name, true);
+        const char *said = json_is_string(entry) ? json_string_value(entry) : sw_json_str(entry, "source");
+        const char *source = said ? said : "";
+        sw_autofree char *name = sw_strndup(source, strcspn(source, "/"));
+        const json_t *volume = *name ? volume_named(group, name, true) : first;      /* "/PATH": of that */
 
         if (!volume)
             return sw_fail(err, SW_E_REFUSED, "lepton.volumes: the node group has no volume '%s'", name);

@@ -95,11 +95,11 @@ static const struct sw_option cluster_options[] = {
     { "account", SW_TEXT }, { "setup", SW_TEXTS }, { "container_mounts", SW_TEXTS }, { "mem", SW_TEXT },
     { "cpus_per_task", SW_WHOLE }, { "exclusive", SW_FLAG }, { 0 }
 };
+static const struct sw_option volume_fields[] = { { "source", SW_TEXT, .required = true }, { 0 } };
 static const struct sw_option node_group_options[] = {
     { "workspace", SW_TEXT, SW_CONNECTION }, { "node_group", SW_TEXT }, { "resource_shape", SW_TEXT },
-    { "volumes", SW_FREE }, { "reservation", SW_TEXT }, { "image_pull_secret", SW_TEXT }, { 0 }
+    { "volumes", SW_MAP_OF, .fields = volume_fields }, { "reservation", SW_TEXT }, { "image_pull_secret", SW_TEXT }, { 0 }
 };
-static const struct sw_option volume_fields[] = { { "source", SW_TEXT, .required = true }, { 0 } };
 static const struct sw_option project_options[] = {
     { "base_url", SW_TEXT, SW_CONNECTION }, { "kube_apiserver_url", SW_TEXT, SW_CONNECTION },
     { "project_name", SW_TEXT, SW_CONNECTION }, { "client_id", SW_TEXT }, { "client_secret", SW_TEXT },
@@ -118,7 +118,8 @@ static const char nemo_run[] =
     "nprocs_per_node = 8\nshared_memory_size = 65536\nnemo_run_dir = \"/mnt/nemo_run\"\n"
     "workspace = \"/mnt/workspace\"\nray_version = \"2.48.0\"\npip_extras = [\"typer\"]\n"
     "image_pull_secrets = [\"ngc\"]\nnode_reservation = \"r1\"\nlauncher = \"torchrun\"\n"
-    "mounts = [{ path = \"/\", mount_path = \"/mnt\", from = \"node-nfs:lustre\" }]\n"
+    "mounts = [{ path = \"/\", mount_path = \"/mnt\", from = \"node-nfs:lustre\" }, "
+    "{ path = \"/home\", mount_path = \"/own\" }]\n"
     "env_vars = { HF_HOME = \"/mnt/hf\" }\n"
     "[lepton_gcp]\nnode_group = \"gcp\"\n"
     "[lepton_sft]\nnodes = 4\ntime = \"1-02:30:00\"\n"
@@ -171,7 +172,7 @@ static void an_env_toml_of_nemo_run_means_the_same_here(void **state)
                 "{\"HF_HOME\":\"/mnt/hf\",\"WANDB_PROJECT\":\"nemotron\",\"WANDB_ENTITY\":\"team\"}");
     expect_json(sft->options, "{\"node_group\":\"h100-prod\",\"resource_shape\":\"gpu.8xh100-80gb\","
                 "\"image_pull_secret\":\"ngc\",\"reservation\":\"r1\","
-                "\"volumes\":[{\"path\":\"/\",\"mount_path\":\"/mnt\",\"volume\":\"lustre\"}]}");
+                "\"volumes\":{\"/mnt\":{\"source\":\"lustre\"},\"/own\":{\"source\":\"/home\"}}}");
     assert_string_equal(sw_json_str(gcp->options, "node_group"), "gcp");
     assert_string_equal(sw_json_str(dgx->options, "client_id"), "id");
     assert_string_equal(sw_json_str(dgx->job, "gpus"), "0");

@@ -97,9 +97,9 @@ const struct command command_results = {
                    "command: a folder of this machine, or HOST:PATH as scp and rsync take it. Results on a "
                    "Docker engine elsewhere are brought here first. Where outputs with `to:` went is said "
                    "on stderr.\n\n"
-                   "-o json is a manifest for the next job: for each split of a group its number, its results "
-                   "folder and where its outputs went; 'complete' says whether all splits are there and ended "
-                   "well.",
+                   "-o json is a manifest for the next job: for each split of a group its number, its "
+                   "results folder and where its outputs went; 'complete' says whether all splits are there "
+                   "and ended well.",
     .example = "ls \"$(slipway results last)\"\nslipway results prep-k3v9q2xa -o json >manifest.json",
     .shared = { cli_output_document },
     .max_args = CLI_MANY,

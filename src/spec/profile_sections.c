@@ -37,8 +37,8 @@ static void warn_credential_option(struct spec_check *check, const char *key,
     sw_autofree char *where = NULL, *text = NULL;
     const char *word = json_string_value(value);
 
-    /* A value with a slash is the path of a key file, which is a fine thing to write down; so is the name that
-     * a pull secret has on its platform. */
+    /* A value with a slash is the path of a key file, which is a fine thing to write down; so is the name
+     * that a pull secret has on its platform. */
     if (sw_text_empty(word) || strchr(word, '/') || sw_text_ends(key, "pull_secret") ||
         !sw_spec_looks_like_credential(key))
         return;
@@ -87,11 +87,14 @@ static json_t *check_section(struct spec_check *check, const struct sw_spec_plat
     json_object_set_new(values, platform->name, json_object());
     json_object_foreach((json_t *)section, key, value) {
         sw_auto(json) json_t *own = NULL;
-        const char *word = profile_is_own_word(key) ? NULL : profile_word(platform, section, key, value, &own);
+        const char *word;
 
+        if (profile_is_own_word(key))
+            continue;
+        word = profile_word(platform, section, key, value, &own);
         if (word)
             check_setting(check, platform, key, word, own, values);
-        else if (!profile_is_own_word(key))
+        else
             sw_buf_addf(&foreign->unused, "%s%s", foreign->unused.length ? ", " : "", key);
         if (word && strcmp(word, key) != 0)
             sw_buf_addf(&foreign->taken, "%s%s is %s", foreign->taken.length ? ", " : "", key, word);
@@ -309,8 +312,9 @@ static void note_foreign(struct walk *walk, const char *section)
     sw_autofree char *shown = spec_shown(section), *text = NULL;
 
     if (foreign->taken.length || foreign->unused.length) {
-        text = sw_format("profile [%s] has words of NeMo-Run%s%s%s%s", shown, foreign->taken.length ? ": " : "",
-                         sw_buf_text(&foreign->taken), foreign->unused.length ? "; without effect here: " : "",
+        text = sw_format("profile [%s] has words of NeMo-Run%s%s%s%s", shown,
+                         foreign->taken.length ? ": " : "", sw_buf_text(&foreign->taken),
+                         foreign->unused.length ? "; without effect here: " : "",
                          sw_buf_text(&foreign->unused));
         json_array_append_new(walk->check->warnings, sw_json_text(text));
     }

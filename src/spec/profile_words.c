@@ -66,9 +66,10 @@ static json_t *node_mounts(const json_t *value)
         const char *from = sw_json_str(mount, "from"), *colon = from ? strchr(from, ':') : NULL;
         const char *at = sw_json_str(mount, "mount_path"), *path = sw_json_str(mount, "path");
 
+        path = !path || (from && strcmp(path, "/") == 0) ? "" : path;
+        from = colon ? colon + 1 : from ? from : "";
         if (at)
-            json_object_set_new(out, at, json_sprintf("%s%s", colon ? colon + 1 : from ? from : "",
-                                                      sw_text_same(path, "/") && from ? "" : path ? path : ""));
+            json_object_set_new(out, at, json_sprintf("%s%s", from, path));
     }
     return out;
 }
@@ -120,8 +121,8 @@ static const struct renamed {
 /* Words of NeMo-Run's own machinery, or of what is decided in the job file here. */
 static const char *const without_effect[] = {
     "nemo_run_dir", "pvc_nemo_run_dir", "workspace", "packager", "packager_include_pattern", "run_partition",
-    "build_partition", "build_time", "ntasks_per_node", "nprocs_per_node", "nproc_per_node", "startup_commands",
-    "pre_launch_commands", "pip_extras", "run_command", "custom_spec", "distributed_framework", "ray_version",
+    "build_partition", "build_time", "ntasks_per_node", "nprocs_per_node", "nproc_per_node",
+    "startup_commands", "pre_launch_commands", "pip_extras", "run_command", "custom_spec", "distributed_framework", "ray_version",
     "batch_partition", "lustre_mount", "container", "dgxcloud_max_args_chars", "identity", "repo_root",
 };
 

@@ -98,7 +98,8 @@ static const struct sw_option cluster_options[] = {
 static const struct sw_option volume_fields[] = { { "source", SW_TEXT, .required = true }, { 0 } };
 static const struct sw_option node_group_options[] = {
     { "workspace", SW_TEXT, SW_CONNECTION }, { "node_group", SW_TEXT }, { "resource_shape", SW_TEXT },
-    { "volumes", SW_MAP_OF, .fields = volume_fields }, { "reservation", SW_TEXT }, { "image_pull_secret", SW_TEXT }, { 0 }
+    { "volumes", SW_MAP_OF, .fields = volume_fields }, { "reservation", SW_TEXT },
+    { "image_pull_secret", SW_TEXT }, { 0 }
 };
 static const struct sw_option project_options[] = {
     { "base_url", SW_TEXT, SW_CONNECTION }, { "kube_apiserver_url", SW_TEXT, SW_CONNECTION },
@@ -199,8 +200,8 @@ static void words_of_nemo_run_are_noted_once(void **state)
     assert_int_equal(json_array_size(spec->warnings), 1);
     assert_string_equal(json_string_value(json_array_get(spec->warnings, 0)),
         "profile [lepton_sft] has words of NeMo-Run: container_image is image, gpus_per_node is gpus, "
-        "shared_memory_size is shm, image_pull_secrets is image_pull_secret, node_reservation is reservation, "
-        "mounts is volumes, env_vars is env; without effect here: nprocs_per_node, nemo_run_dir, workspace, "
+        "shared_memory_size is shm, image_pull_secrets is image_pull_secret, node_reservation is "
+        "reservation, mounts is volumes, env_vars is env; without effect here: nprocs_per_node, nemo_run_dir, workspace, "
         "ray_version, pip_extras");
     assert_null(strstr(said, "canary"));
     assert_null(strstr(where, "canary"));

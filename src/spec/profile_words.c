@@ -120,10 +120,11 @@ static const struct renamed {
 
 /* Words of NeMo-Run's own machinery, or of what is decided in the job file here. */
 static const char *const without_effect[] = {
-    "nemo_run_dir", "pvc_nemo_run_dir", "workspace", "packager", "packager_include_pattern", "run_partition",
-    "build_partition", "build_time", "ntasks_per_node", "nprocs_per_node", "nproc_per_node",
-    "startup_commands", "pre_launch_commands", "pip_extras", "run_command", "custom_spec", "distributed_framework", "ray_version",
-    "batch_partition", "lustre_mount", "container", "dgxcloud_max_args_chars", "identity", "repo_root",
+    "nemo_run_dir", "pvc_nemo_run_dir", "workspace", "packager", "packager_include_pattern",
+    "run_partition", "build_partition", "build_time", "ntasks_per_node", "nprocs_per_node",
+    "nproc_per_node", "startup_commands", "pre_launch_commands", "pip_extras", "run_command",
+    "custom_spec", "distributed_framework", "ray_version", "batch_partition", "lustre_mount",
+    "container", "dgxcloud_max_args_chars", "identity", "repo_root",
 };
 
 static bool is_known(const struct sw_spec_platform *platform, const char *key)

@@ -21,7 +21,7 @@ const json_t *profile_section(const struct sw_profiles *profiles, size_t which,
 /* The value of one key of a section, the project's first, and which file it is from. */
 const json_t *profile_setting(const struct sw_profiles *profiles, const char *section,
                               const char *key, size_t *which);
-/* The same for a key that has two words: `inherit` and `extends`, `platform` and `executor`. */
+/* The same for what it inherits: `inherit`, or NeMo-Run's `extends`. */
 const json_t *profile_parents(const struct sw_profiles *profiles, const char *section, size_t *which);
 /* profile_words.c: what `word` of this section is called here (its own word, or another), and its value, a
  * new reference in *out. NULL: it is one of NeMo-Run's that has no effect here. */

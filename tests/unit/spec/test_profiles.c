@@ -201,8 +201,8 @@ static void words_of_nemo_run_are_noted_once(void **state)
     assert_string_equal(json_string_value(json_array_get(spec->warnings, 0)),
         "profile [lepton_sft] has words of NeMo-Run: container_image is image, gpus_per_node is gpus, "
         "shared_memory_size is shm, image_pull_secrets is image_pull_secret, node_reservation is "
-        "reservation, mounts is volumes, env_vars is env; without effect here: nprocs_per_node, nemo_run_dir, "
-        "workspace, ray_version, pip_extras");
+        "reservation, mounts is volumes, env_vars is env; without effect here: nprocs_per_node, "
+        "nemo_run_dir, workspace, ray_version, pip_extras");
     assert_null(strstr(said, "canary"));
     assert_null(strstr(where, "canary"));
 }

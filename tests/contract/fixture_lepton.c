@@ -13,7 +13,7 @@
 #include "fixture.h"
 #include "stand_in.h"
 
-static char mounts[256];
+static char mounted_at[256];
 
 static int common(struct sw_request *request, struct sw_error *err)
 {
@@ -21,7 +21,8 @@ static int common(struct sw_request *request, struct sw_error *err)
 
     if (sw_request_set(request, "image", image ? image : "no-image", err) < 0)
         return -1;
-    return sw_request_set(request, "lepton.mounts", mounts, err);
+    return sw_request_set(request, "lepton.volumes./mnt/lustre", "lustre", err) < 0
+               ? -1 : sw_request_set(request, mounted_at, "case", err);
 }
 
 static void disturb(const char *dir, const char *api)
@@ -52,7 +53,7 @@ static void begin(const char *dir)
     setenv("LEPTON_WORKSPACE_ID", "wsp1", 1);
     setenv("LEPTON_WORKSPACE_TOKEN", "token-of-the-suite", 1);
     setenv("LEPTON_NODE_GROUP", "h100", 1);
-    snprintf(mounts, sizeof mounts, "[{\"volume\": \"lustre\"}, {\"volume\": \"case\", \"mount_path\": \"%s\"}]", dir);
+    snprintf(mounted_at, sizeof mounted_at, "lepton.volumes.%s", dir);
 }
 
 const struct fixture fixture_lepton = {

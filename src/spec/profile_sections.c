@@ -190,6 +190,8 @@ static void add_chain(struct walk *walk, const char *section)
     }
     if (by_name && spec_profile_exists(walk->profiles, by_name->name))
         add_chain(walk, by_name->name);
+    if (by_name && by_name->alias && spec_profile_exists(walk->profiles, by_name->alias))
+        add_chain(walk, by_name->alias);
     walk->depth--;
 }
 

@@ -173,15 +173,18 @@ const struct sw_spec_platform *profile_platform_of_name(const struct spec_check 
                                                         const char *section)
 {
     const struct sw_spec_platform *best = NULL;
+    size_t longest = 0;
 
-    for (size_t i = 0; i < check->platform_count; i++) {
-        const char *name = check->platforms[i].name;
-        size_t length = strlen(name);
+    for (size_t i = 0; i < 2 * check->platform_count; i++) {
+        const struct sw_spec_platform *platform = &check->platforms[i / 2];
+        const char *name = i % 2 ? platform->alias : platform->name;
+        size_t length = name ? strlen(name) : 0;
 
-        if (strncmp(section, name, length) == 0 &&
-            (section[length] == '\0' || section[length] == '_') &&
-            (!best || length > strlen(best->name)))
-            best = &check->platforms[i];
+        if (length > longest && strncmp(section, name, length) == 0 &&
+            (section[length] == '\0' || section[length] == '_')) {
+            best = platform;
+            longest = length;
+        }
     }
     return best;
 }

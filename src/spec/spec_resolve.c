@@ -149,7 +149,7 @@ static json_t *wanted_platforms(struct resolving *now)
             continue;
         json_object_set(now->level.sources, "platform",
                         json_object_get(now->documents[i].sources, "platform"));
-        return json_incref(said);
+        return json_copy(said);
     }
     if (now->of_profile) {
         sw_autofree char *source = sw_format("profile [%s]", in->profile);
@@ -181,6 +181,8 @@ static void choose_platform(struct resolving *now)
 
         if (i == now->input->choice)
             now->platform = found;
+        if (found)
+            json_array_set_new(list, i, json_string(found->name));
     }
     json_object_set(now->level.values, "platform", list);
 }
@@ -309,6 +311,9 @@ static struct sw_spec *make_spec(struct resolving *now)
     struct sw_spec *spec = sw_new(struct sw_spec);
 
     spec->options = take_options(now);
+    for (const struct sw_option *row = now->platform->options; row && row->name; row++)
+        if (row->scope == SW_ACCOUNT)        /* open() gets it from the profile of that day */
+            json_object_del(spec->options, row->name);
     spec->job = sw_take(now->level.values);
     spec->sources = take_sources(now);
     spec->warnings = sw_take(now->check.warnings);

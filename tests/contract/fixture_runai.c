@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_runai.c - workloads of the stand-in tests/sim/runai, which runs them as containers of the engine that
- * tests/docker/engine started: behaviours become shell text for the busybox of its image. The case's folder is
- * a folder of the node, mounted at its own place, so commands see it; results are in another one. Logs
- * come from the log route of the cluster's Kubernetes.
+ * fixture_runai.c - workloads of the stand-in tests/sim/runai, which runs them as containers of the engine
+ * that tests/docker/engine started: behaviours become shell text for the busybox of its image. The case's
+ * folder is a folder of the node, mounted at its own place, so commands see it; results are in another one.
+ * Logs come from the log route of the cluster's Kubernetes.
  */
 #include <stdio.h>
 #include <stdlib.h>

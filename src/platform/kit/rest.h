@@ -151,6 +151,7 @@ struct sw_rest_pages {
                                     NULL: the list has one page */
     /* Hears of each page before its items are taken, with the context of `take`. May be NULL. */
     void (*page)(void *context, const json_t *page);
+    size_t full;                 /* where items are counted: a page with fewer is the last; 0: an empty one is */
     bool numbered;               /* it takes the number of the page instead, from 1; an empty one is the last */
 };
 
@@ -202,8 +203,8 @@ void sw_rest_query(struct sw_buf *path, const char *key, const char *value);
  * wanted) gets the owned name of the field that is wrong, or NULL. */
 char *sw_rest_words(const char *body, size_t length, char **field);
 
-/* What a Kubernetes Status says about each field, in its order. Texts are borrowed for the call;
- * NULL: not there. */
+/* What a Kubernetes Status or the `complianceIssues` of run:ai say about each field, in their order. Texts are
+ * borrowed for the call; NULL: not there. */
 struct sw_rest_cause {
     const char *field;           /* "spec.template.spec.containers[0].image" */
     const char *reason;          /* "FieldValueInvalid" */

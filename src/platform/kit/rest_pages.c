@@ -37,7 +37,7 @@ static char *token_after(const struct sw_rest_pages *pages, const json_t *page, 
     if (pages->numbered)
         return items ? sw_format("%d", number + 1) : NULL;
     if (!pages->next)
-        return items ? sw_format("%zu", so_far) : NULL;
+        return items && items >= pages->full ? sw_format("%zu", so_far) : NULL;
     next = part_of(page, pages->next);
     if (json_is_integer(next))
         return sw_format("%lld", (long long)json_integer_value(next));

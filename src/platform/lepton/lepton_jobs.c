@@ -137,7 +137,7 @@ static void add_part(struct sw_connection *conn, json_t *job, const char *key, c
 static void add_end(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
 {
     int ranks = (int)sw_json_int(json_object_get(job, "spec"), "completions", 1);
-    json_t *reports = lepton_log_reports(conn, job, ref->id, ranks);
+    json_t *reports = lepton_log_reports(conn, job, ref->id);
     int64_t ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time");
     bool all = (int)json_object_size(reports) >= ranks;
 

@@ -28,10 +28,10 @@ const struct sw_option lepton_options[] = {
       .help = "shape of each node (else the smallest of the node group with the GPUs, CPUs and memory)" },
     { "arch", SW_CHOICE, JOB(arch), .initial = "auto", .choices = arches,
       .help = "processor of the nodes; auto: by the shape's accelerator" },
-    { "mounts", SW_FREE, JOB(mounts),
+    { "volumes", SW_FREE, JOB(volumes),
       .help = "list of {volume, path, mount_path, read_only} of the node group; not given: lustre, else "
               "filestore, else the first; []: none" },
-    { "cache", SW_FLAG, JOB(cache), .initial = "true",
+    { "cache_inputs", SW_FLAG, JOB(cache_inputs), .initial = "true",
       .help = "keep s3:// inputs on the first mount for the next jobs; used while the source is the same" },
     { "visibility", SW_CHOICE, JOB(visibility), .initial = "private", .choices = visibilities,
       .help = "who in the workspace sees the job" },

@@ -50,7 +50,7 @@ static void make_home(void)
 
 static void begin(const char *dir)
 {
-    const char *port = stand_in_begin("lepton");
+    const char *port = stand_in_begin("lepton/server");
     char url[96];
 
     write_settings(dir);

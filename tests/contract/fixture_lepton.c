@@ -2,9 +2,8 @@
 /*
  * fixture_lepton.c - jobs of the stand-in tests/sim/lepton, which runs them as containers of the engine that
  * tests/docker/engine started: behaviours become shell text for the busybox of its image. The case's folder is
- * one that all nodes have, so commands see it; results are on the volume of the node group that a job gets when
- * it names none. Each hundredth question for logs is refused for a second, as the service does when it is asked
- * too often.
+ * a volume of the node group, mounted at its own place, so commands see it; results are on another one. Each
+ * hundredth question for logs is refused for a second, as the service does when it is asked too often.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +13,16 @@
 #include "fixture.h"
 #include "stand_in.h"
 
+static char mounted_at[256];
+
 static int common(struct sw_request *request, struct sw_error *err)
 {
     const char *image = getenv("SLIPWAY_TEST_IMAGE");
 
-    return sw_request_set(request, "image", image ? image : "no-image", err);
+    if (sw_request_set(request, "image", image ? image : "no-image", err) < 0)
+        return -1;
+    return sw_request_set(request, "lepton.volumes./mnt/lustre", "lustre", err) < 0
+               ? -1 : sw_request_set(request, mounted_at, "case", err);
 }
 
 static void disturb(const char *dir, const char *api)
@@ -31,21 +35,11 @@ static void write_settings(const char *dir)
 {
     sw_autofree char *path = sw_path_join(stand_in_folder(), "settings.json");
     sw_autofree char *text = sw_format(
-        "{\"busy_every\": 100, \"node_folders\": [\"%s\"], \"groups\": [{\"id\": \"grp-h100-a1b2\", "
+        "{\"busy_every\": 100, \"folders\": {\"case\": \"%s\"}, \"groups\": [{\"id\": \"grp-h100-a1b2\", "
         "\"name\": \"h100\", \"quota_enabled\": false, \"nodes\": {\"node-1\": 1}, \"reservations\": [], "
-        "\"volumes\": [{\"name\": \"scratch\", \"from\": \"local\"}, {\"name\": \"team-lustre\", \"from\": \"nfs\"}]}], "
-        "\"permissions\": {\"team-lustre\": [{\"path_prefix\": \"/home/ann\"}]}}", dir);
+        "\"volumes\": [{\"name\": \"lustre\", \"from\": \"nfs\"}, {\"name\": \"case\", \"from\": \"nfs\"}]}]}", dir);
 
     sw_file_write(path, text, strlen(text), 0600, NULL);
-}
-
-/* The part of the volume that its user may mount. */
-static void make_home(void)
-{
-    sw_autofree char *path = sw_path_join(stand_in_folder(), "volumes/team-lustre/home/ann");
-
-    if (sw_mkdirs(path, 0777, NULL) < 0)
-        abort();
 }
 
 static void begin(const char *dir)
@@ -59,7 +53,7 @@ static void begin(const char *dir)
     setenv("LEPTON_WORKSPACE_ID", "wsp1", 1);
     setenv("LEPTON_WORKSPACE_TOKEN", "token-of-the-suite", 1);
     setenv("LEPTON_NODE_GROUP", "h100", 1);
-    make_home();
+    snprintf(mounted_at, sizeof mounted_at, "lepton.volumes.%s", dir);
 }
 
 const struct fixture fixture_lepton = {

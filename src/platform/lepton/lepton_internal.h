@@ -86,9 +86,12 @@ const json_t *lepton_shape_of(const json_t *shapes, const struct sw_plan *plan, 
                               struct sw_error *err);
 /* The volume that is mounted when the job names none, borrowed; NULL: the group has none. */
 const json_t *lepton_volume_of(const json_t *group);
-/* One mount as the API takes it, owned; -1 of a path that no permission allows is NULL + err. `wanted` NULL:
- * the first permitted path of the volume. */
-json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const json_t *wanted,
+struct lepton_wanted {               /* one entry of lepton.volumes */
+    const char *path, *at;           /* in the volume; in the container. NULL: the first permitted; /mnt/VOLUME */
+    bool read_only;
+};
+/* One mount as the API takes it, owned; NULL + err: no permission allows it. */
+json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const struct lepton_wanted *wanted,
                         struct sw_error *err);
 /* All nodes but those; NULL + err: none is left. Owned. */
 json_t *lepton_nodes_but(const json_t *nodes, const json_t *avoid, struct sw_error *err);

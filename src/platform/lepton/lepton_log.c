@@ -15,7 +15,8 @@
 #include "core/state.h"
 #include "platform/kit/log_pages.h"
 
-#define MS_NS INT64_C(1000000)
+#define MS_NS    INT64_C(1000000)
+#define RANGE_NS (INT64_C(30) * 86400 * 1000 * MS_NS)
 enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000 };
 
 /* ---- questions --------------------------------------------------------------------------------------- */
@@ -61,14 +62,24 @@ static json_t *ask_page(void *context, int64_t from_ns, int64_t end_ns, bool bac
 
 json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id)
 {
-    const json_t *status = json_object_get(job, "status");
-    struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL,
-                               (lepton_time_ms(status, "creation_time") - BEFORE_MS) * MS_NS,
-                               (sw_now_ms() + AHEAD_MS) * MS_NS, 0 };
-    sw_auto(json) json_t *page = query.name && query.from_ns > 0
-                                     ? ask(&query, "backward", LOG_PAGE, SW_REPORT_START, NULL) : NULL;
+    int64_t end_ns = (sw_now_ms() + AHEAD_MS) * MS_NS;
+    const struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL, end_ns - RANGE_NS, end_ns, 0 };
+    sw_auto(json) json_t *page = query.name ? ask(&query, "backward", LOG_PAGE, SW_REPORT_START, NULL) : NULL;
 
     return page ? sw_log_page_reports(page, id) : NULL;
+}
+
+/* One question may span a month. */
+static int read_run(struct sw_log_pages *all, int last, const struct sw_log_sink *sink, struct sw_error *err)
+{
+    struct sw_log_pages part = *all;
+
+    for (part.from_ns = all->from_ns; part.from_ns < all->end_ns; part.from_ns = part.end_ns) {
+        part.end_ns = part.from_ns + RANGE_NS < all->end_ns ? part.from_ns + RANGE_NS : all->end_ns;
+        if (sw_log_pages_read(&part, last, sink, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Earlier runs first, those that did not end before what is asked for. */
@@ -85,13 +96,15 @@ static int read_runs(struct log_query *query, const json_t *status, const struct
         query->name = sw_json_str(run, "job_name");
         all.end_ns = (lepton_time_ms(run, "completion_time") + BEFORE_MS) * MS_NS;
         if (query->name && !sw_text_same(query->name, current) && cursor->last <= 0 && all.end_ns > all.from_ns &&
-            sw_log_pages_read(&all, 0, sink, err) < 0)
+            read_run(&all, 0, sink, err) < 0)
             return -1;
     }
     query->selector = "job";
     query->name = current;
     all.end_ns = query->end_ns;
-    return sw_log_pages_read(&all, cursor->last, sink, err);
+    if (cursor->last > 0 && all.end_ns - all.from_ns > RANGE_NS)
+        all.from_ns = all.end_ns - RANGE_NS;
+    return read_run(&all, cursor->last, sink, err);
 }
 
 /* The id of a rank's replica, owned; NULL: the job has one replica, or none of this rank (*missing). */
@@ -146,7 +159,7 @@ int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
                     : (lepton_time_ms(status, "creation_time") - BEFORE_MS) * MS_NS;
     query.end_ns = (sw_now_ms() + AHEAD_MS) * MS_NS;
     if (query.from_ns <= 0)
-        query.from_ns = query.end_ns - INT64_C(90) * 86400 * 1000 * MS_NS;
+        query.from_ns = query.end_ns - RANGE_NS;
     if (query.from_ns >= query.end_ns)
         return 0;
     return read_runs(&query, status, cursor, sink, err);

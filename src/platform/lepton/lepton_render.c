@@ -97,8 +97,6 @@ int lepton_check(const struct sw_plan *plan, struct sw_error *err)
         return sw_fail(err, SW_E_SPEC, "lepton.%s: needs a node group (lepton.node_group)",
                        options.volumes ? "volumes" : options.allowed_nodes ? "allowed_nodes"
                        : options.reservation ? "reservation" : options.priority ? "priority" : "preemptible");
-    if (options.volumes && !json_is_array(options.volumes))
-        return sw_fail(err, SW_E_SPEC, "lepton.volumes: write a list of {volume, path, mount_path, read_only}");
     return check_labels(plan->labels, err) < 0 ? -1 : check_env(plan->env, err);
 }
 

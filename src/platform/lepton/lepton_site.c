@@ -181,12 +181,11 @@ static bool is_system_path(const char *path)
     return *path != '/';
 }
 
-json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const json_t *wanted,
+json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const struct lepton_wanted *wanted,
                         struct sw_error *err)
 {
     const char *name = sw_json_str(volume, "name"), *type = sw_json_str(volume, "from");
-    const char *path = permitted(permissions, name, sw_json_str(wanted, "path"), err);
-    const char *at = sw_json_str(wanted, "mount_path");
+    const char *path = permitted(permissions, name, wanted->path, err), *at = wanted->at;
     sw_autofree char *from = sw_text_same(type, "local") ? sw_strdup("node-local")
                              : sw_format("node-%s:%s", type ? type : "nfs", name);
     sw_autofree char *mount_path = at ? sw_strdup(at) : sw_format("/mnt/%s", name);
@@ -199,7 +198,7 @@ json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const j
     }
     return sw_json_object(
         SW_STR("from", from), SW_STR("path", path), SW_STR("mount_path", mount_path),
-        SW_SUB("mount_options", sw_json_bool(wanted, "read_only", false)
+        SW_SUB("mount_options", wanted->read_only
                    ? sw_json_object(SW_BOOL("read_only", true)) : NULL));
 }
 
@@ -241,7 +240,7 @@ char *lepton_results(const struct lepton_site *site, const char *id)
 
 /* ---- questions ------------------------------------------------------------------------------------- */
 
-static int add_mount(struct sw_connection *conn, const json_t *volume, const json_t *wanted,
+static int add_mount(struct sw_connection *conn, const json_t *volume, const struct lepton_wanted *wanted,
                      struct lepton_site *out, struct sw_error *err)
 {
     sw_autofree char *start = sw_rest_path("/storage-permission/%s", sw_json_str(volume, "name"));
@@ -260,21 +259,21 @@ static int find_mounts(struct sw_connection *conn, const json_t *wanted, const j
                        struct lepton_site *out, struct sw_error *err)
 {
     const json_t *first = lepton_volume_of(group);
+    const char *at;
     json_t *entry;
-    size_t i;
 
     out->mounts = json_array();
     if (!wanted)
-        return first ? add_mount(conn, first, NULL, out, err) : 0;
-    json_array_foreach(wanted, i, entry) {
-        const char *name = sw_json_str(entry, "volume"), *from = sw_json_str(entry, "from");
-        const char *after = from ? strchr(from, ':') : NULL;
-        const json_t *volume = volume_named(group, name ? name : after ? after + 1 : from, true);
+        return first ? add_mount(conn, first, &(struct lepton_wanted){ 0 }, out, err) : 0;
+    json_object_foreach((json_t *)wanted, at, entry) {
+        const char *source = json_is_string(entry) ? json_string_value(entry) : sw_json_str(entry, "source");
+        sw_autofree char *name = sw_strndup(source ? source : "", strcspn(source ? source : "", "/"));
+        const json_t *volume = volume_named(group, name, true);
 
         if (!volume)
-            return sw_fail(err, SW_E_REFUSED, "lepton.volumes: the node group has no volume '%s'",
-                           name ? name : from ? from : "");
-        if (add_mount(conn, volume, entry, out, err) < 0)
+            return sw_fail(err, SW_E_REFUSED, "lepton.volumes: the node group has no volume '%s'", name);
+        if (add_mount(conn, volume, &(struct lepton_wanted){ source[strlen(name)] ? source + strlen(name) : NULL, at,
+                                                             sw_json_bool(entry, "read_only", false) }, out, err) < 0)
             return -1;
     }
     return 0;

@@ -99,23 +99,22 @@ static void lustre_comes_before_filestore_before_the_first(void **state)
 static void a_path_is_mounted_only_where_a_permission_allows_it(void **state)
 {
     static const char both[] = "[{\"path_prefix\":\"/team/me\"},{\"path_prefix\":\"/shared/\"}]";
-    static const struct { const char *permissions, *wanted, *path, *at; } rows[] = {
-        { both, NULL, "/team/me", "/mnt/lustre" },
-        { "[]", NULL, "/", "/mnt/lustre" },
-        { both, "{\"path\":\"/team/me/x\",\"mount_path\":\"/data\"}", "/team/me/x", "/data" },
-        { both, "{\"path\":\"/shared\"}", "/shared", "/mnt/lustre" },
-        { both, "{\"path\":\"/team/mean\"}", NULL, NULL },
-        { both, "{\"path\":\"/\"}", NULL, NULL },
-        { both, "{\"mount_path\":\"/usr/\"}", NULL, NULL },
-        { both, "{\"mount_path\":\"/usr/data\"}", "/team/me", "/usr/data" },
+    static const struct { const char *permissions; struct lepton_wanted wanted; const char *path, *at; } rows[] = {
+        { both, { 0 }, "/team/me", "/mnt/lustre" },
+        { "[]", { 0 }, "/", "/mnt/lustre" },
+        { both, { .path = "/team/me/x", .at = "/data" }, "/team/me/x", "/data" },
+        { both, { .path = "/shared" }, "/shared", "/mnt/lustre" },
+        { both, { .path = "/team/mean" }, NULL, NULL },
+        { both, { .path = "/" }, NULL, NULL },
+        { both, { .at = "/usr/" }, NULL, NULL },
+        { both, { .at = "/usr/data", .read_only = true }, "/team/me", "/usr/data" },
     };
     sw_auto(json) json_t *volume = parse("{\"name\":\"lustre\",\"from\":\"nfs\"}");
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_auto(json) json_t *permissions = parse(rows[i].permissions);
-        sw_auto(json) json_t *wanted = rows[i].wanted ? parse(rows[i].wanted) : NULL;
-        sw_auto(json) json_t *mount = lepton_mount_of(volume, permissions, wanted, NULL);
+        sw_auto(json) json_t *mount = lepton_mount_of(volume, permissions, &rows[i].wanted, NULL);
 
         if (!sw_text_same(sw_json_str(mount, "path"), rows[i].path) ||
             !sw_text_same(sw_json_str(mount, "mount_path"), rows[i].at))

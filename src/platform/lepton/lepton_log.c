@@ -2,8 +2,8 @@
 /*
  * lepton_log.c - logs by time: GET /logs, page after page (kit/log_pages.h).
  *
- * A job that was stopped and started again has a history: the log of each run is asked for by its own name, in
- * order.
+ * A job that was stopped and started again has a history: the log of each run is asked for by its own name,
+ * in order.
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -19,7 +19,7 @@
 #define RANGE_NS (INT64_C(30) * 86400 * 1000 * MS_NS)
 enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000 };
 
-/* ---- questions --------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------ */
 
 struct log_query {
     struct sw_connection *conn;
@@ -42,7 +42,7 @@ static json_t *ask(const struct log_query *query, const char *direction, int lim
     snprintf(from, sizeof from, "%lld", (long long)query->from_ns);
     snprintf(end, sizeof end, "%lld", (long long)query->end_ns);
     snprintf(most, sizeof most, "%d", limit);
-    if (sw_rest_call(query->conn->rest, &(struct sw_rest_call){
+    if (sw_rest_call(lepton_of(query->conn)->rest, &(struct sw_rest_call){
             .path = "/logs", .query = pairs, .repeatable = true, .stall_ms = query->stall_ms,
             .silence_counts = query->stall_ms != 0 }, &page, err) < 0)
         return NULL;
@@ -63,7 +63,8 @@ static json_t *ask_page(void *context, int64_t from_ns, int64_t end_ns, bool bac
 json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id)
 {
     int64_t end_ns = (sw_now_ms() + AHEAD_MS) * MS_NS;
-    const struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL, end_ns - RANGE_NS, end_ns, 0 };
+    const struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL, end_ns - RANGE_NS,
+                                     end_ns, 0 };
     sw_auto(json) json_t *page = query.name ? ask(&query, "backward", LOG_PAGE, SW_REPORT_START, NULL) : NULL;
 
     return page ? sw_log_page_reports(page, id) : NULL;
@@ -95,7 +96,8 @@ static int read_runs(struct log_query *query, const json_t *status, const struct
     json_array_foreach(json_object_get(status, "job_history"), i, run) {
         query->name = sw_json_str(run, "job_name");
         all.end_ns = (lepton_time_ms(run, "completion_time") + BEFORE_MS) * MS_NS;
-        if (query->name && !sw_text_same(query->name, current) && cursor->last <= 0 && all.end_ns > all.from_ns &&
+        if (query->name && !sw_text_same(query->name, current) && cursor->last <= 0 &&
+            all.end_ns > all.from_ns &&
             read_run(&all, 0, sink, err) < 0)
             return -1;
     }
@@ -135,7 +137,7 @@ int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
     bool missing;
 
     if (cursor->follow)
-        return 0;                        /* a stream that is open has no offsets: the kit asks again and again */
+        return 0;            /* an open stream has no offsets: the kit asks again and again */
     found = lepton_find_job(conn, job->id, job->attempt, err);
     if (!found)
         return -1;

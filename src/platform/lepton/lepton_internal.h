@@ -149,8 +149,9 @@ const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after
 
 /* ---- lepton_log.c --------------------------------------------------------------------------- */
 
-/* The last report line of each rank, {"0": text}, owned; NULL: not read. */
-json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id);
+/* Did it end just now, and are the reports of its ranks not in the log yet? `reports` (NULL: not wanted): the last
+ * line of each rank, {"0": text}, owned; NULL: not read. */
+bool lepton_is_late(struct sw_connection *conn, const json_t *job, const char *id, json_t **reports);
 SW_PLATFORM_SLOT(lepton, log_fetch);
 
 /* ---- lepton_jobs.c -------------------------------------------------------------------------- */

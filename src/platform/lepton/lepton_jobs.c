@@ -21,7 +21,7 @@
 #include "core/state.h"
 
 #define PAGE_SIZE "50"                   /* of bodies with up to a megabyte each */
-enum { NAMED_MAX = 100, LATE_MS = 30000 };
+enum { NAMED_MAX = 100 };
 
 static const struct sw_rest_pages pages = { "jobs", NULL, "page", .numbered = true };
 
@@ -156,17 +156,15 @@ static void add_part(struct sw_connection *conn, json_t *job, const char *key, c
 
 static void add_end(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
 {
-    int ranks = (int)sw_json_int(json_object_get(job, "spec"), "completions", 1);
-    json_t *reports = lepton_log_reports(conn, job, ref->id);
-    int64_t ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time");
-    bool all = (int)json_object_size(reports) >= ranks;
+    json_t *reports = NULL;
+    bool late = lepton_is_late(conn, job, ref->id, &reports);
 
+    if (late && !json_object_get(job, "asked"))
+        json_object_set_new(job, "late", json_true());
+    else if (!sw_jobs_have_ended(reports, ref->id))
+        add_part(conn, job, "events", "events");
     if (reports)
         json_object_set_new(job, "reports", reports);
-    if (!all && ended_ms && !json_object_get(job, "asked") && sw_now_ms() - ended_ms < LATE_MS)
-        json_object_set_new(job, "late", json_true());
-    else if (!all)
-        add_part(conn, job, "events", "events");
 }
 
 /* Replicas say why a job waits and where it failed; the log has the runner's reports. */

@@ -17,7 +17,7 @@
 
 #define MS_NS    INT64_C(1000000)
 #define RANGE_NS (INT64_C(30) * 86400 * 1000 * MS_NS)
-enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000 };
+enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000, LATE_MS = 30000 };
 
 /* ---- questions ------------------------------------------------------------------------------ */
 
@@ -60,7 +60,7 @@ static json_t *ask_page(void *context, int64_t from_ns, int64_t end_ns, bool bac
     return ask(&query, backward ? "backward" : "forward", limit, NULL, err);
 }
 
-json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id)
+static json_t *log_reports(struct sw_connection *conn, const json_t *job, const char *id)
 {
     int64_t end_ns = (sw_now_ms() + AHEAD_MS) * MS_NS;
     const struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL, end_ns - RANGE_NS,
@@ -68,6 +68,19 @@ json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const 
     sw_auto(json) json_t *page = query.name ? ask(&query, "backward", LOG_PAGE, SW_REPORT_START, NULL) : NULL;
 
     return page ? sw_log_page_reports(page, id) : NULL;
+}
+
+bool lepton_is_late(struct sw_connection *conn, const json_t *job, const char *id, json_t **reports)
+{
+    int64_t ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time");
+    bool recent = ended_ms && sw_now_ms() - ended_ms < LATE_MS;
+    int64_t ranks = sw_json_int(json_object_get(job, "spec"), "completions", 1);
+    sw_auto(json) json_t *found = recent || reports ? log_reports(conn, job, id) : NULL;
+    bool all = (int64_t)json_object_size(found) >= ranks && sw_jobs_have_ended(found, id);
+
+    if (reports)
+        *reports = sw_take(found);
+    return recent && !all;
 }
 
 /* One question may span a month. */
@@ -125,6 +138,20 @@ static char *replica_id(struct sw_connection *conn, const json_t *job, int rank,
     return one ? sw_strdup(lepton_meta(one, "id") ? lepton_meta(one, "id") : lepton_meta(one, "name")) : NULL;
 }
 
+/* Lines are stored a moment later than they are written: the log is whole when the reports at its end are there,
+ * or some time after the end. */
+static enum sw_log_life life_of(struct sw_connection *conn, const json_t *job, const char *id)
+{
+    const json_t *status = json_object_get(job, "status");
+    enum sw_state state = lepton_state(sw_json_str(status, "state"), NULL);
+
+    if (state == SW_PENDING)
+        return SW_LOG_NOT_BEGUN;
+    if (state == SW_RUNNING)
+        return SW_LOG_GROWS;
+    return lepton_is_late(conn, job, id, NULL) ? SW_LOG_GROWS : SW_LOG_ENDED;
+}
+
 int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
 {
@@ -133,7 +160,6 @@ int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
     const json_t *status;
     struct sw_error why = { 0 };
     struct log_query query = { .conn = conn, .selector = "job", .stall_ms = cursor->silence_ms };
-    enum sw_state state;
     bool missing;
 
     if (cursor->follow)
@@ -142,10 +168,8 @@ int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
     if (!found)
         return -1;
     status = json_object_get(found, "status");
-    state = lepton_state(sw_json_str(status, "state"), NULL);
     if (cursor->life == SW_LOG_LIFE_UNKNOWN)
-        cursor->life = state == SW_PENDING ? SW_LOG_NOT_BEGUN
-                       : sw_state_is_final(state) || state == SW_UNKNOWN ? SW_LOG_ENDED : SW_LOG_GROWS;
+        cursor->life = life_of(conn, found, job->id);
     id = replica_id(conn, found, replica < 0 ? 0 : replica, &missing, &why);
     if (why.code)
         return sw_pass(err, &why);

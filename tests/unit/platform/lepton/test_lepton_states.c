@@ -19,6 +19,7 @@
 
 #define REPORT(rank, more) \
     "slipway: report {\\'job_id\\':\\'j\\',\\'rank\\':" rank ",\\'phase\\':\\'over\\'," more "}\\n"
+#define REPORTS(more) "{'0':'" REPORT("0", more) "'}"
 #define STATUS(words) "'metadata':{'id':'j-ab12','name':'j'},'status':{'creation_time':1000," words "}"
 #define FAILED_BY(event) STATUS("'state':'Failed'") ",'events':[{'reason':'Pulled'},{'reason':'" event "'}]"
 #define WAITS(reason, words) \
@@ -70,9 +71,7 @@ static void every_story_has_one_state(void **state)
         { SW_RUNNING, STATUS("'state':'Completed'"), SW_COMPLETE, "exit", 0 },
         { SW_RUNNING, STATUS("'state':'Failed'"), SW_ERROR, "exit", -1 },
         { SW_RUNNING, STATUS("'state':'Failed'") ",'late':true", SW_RUNNING, "outputs", -1 },
-        { SW_RUNNING,
-          STATUS("'state':'Failed'") ",'reports':{'0':'" REPORT("0",
-                                                                "\\'exit_code\\':3") "'}", SW_ERROR, "exit", 3 },
+        { SW_RUNNING, STATUS("'state':'Failed'") ",'reports':" REPORTS("\\'exit_code\\':3"), SW_ERROR, "exit", 3 },
         { SW_RUNNING, FAILED_BY("Preempted"),
           SW_ERROR, "preempted", -1 },
         { SW_RUNNING, FAILED_BY("Evicted"), SW_ERROR, "preempted", -1 },

@@ -13,7 +13,7 @@
 
 enum { PAGES_MAX = 100000 };
 
-/* ---- one page ----------------------------------------------------------------------------------- */
+/* ---- one page ------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -96,7 +96,7 @@ json_t *sw_log_page_reports(const json_t *page, const char *job_id)
     return reports;
 }
 
-/* ---- all pages ---------------------------------------------------------------------------------- */
+/* ---- all pages ------------------------------------------------------------------------------ */
 
 static int give(const struct sw_log_sink *sink, int64_t at_ns, const char *text, struct sw_error *err)
 {
@@ -136,15 +136,18 @@ static int give_page(const struct sw_log_line *lines, size_t count, int64_t shar
     return 0;
 }
 
-static int read_forward(const struct sw_log_pages *pages, const struct sw_log_sink *sink, struct sw_error *err)
+static int read_forward(const struct sw_log_pages *pages, const struct sw_log_sink *sink,
+                        struct sw_error *err)
 {
-    static const char missing[] = SW_RUNNER_SAYS "more lines of this moment are kept than are handed out; some may "
+    static const char missing[] = SW_RUNNER_SAYS "more lines of this moment are kept than are "
+                                                 "handed out; some may "
                                                  "be missing here";
     sw_auto(json) json_t *given = json_object();
     int64_t from_ns = pages->from_ns, lost;
 
     for (int i = 0; i < PAGES_MAX && from_ns && from_ns < pages->end_ns; i++) {
-        sw_auto(json) json_t *page = pages->ask(pages->context, from_ns, pages->end_ns, false, pages->full, err);
+        sw_auto(json) json_t *page = pages->ask(pages->context, from_ns, pages->end_ns, false,
+                                                pages->full, err);
         size_t count = 0, full = (size_t)pages->full;
         sw_autofree struct sw_log_line *lines = page ? sw_log_page_lines(page, &count) : NULL;
         size_t used = count < full ? count : full;

@@ -208,8 +208,8 @@ static void read_end(const json_t *workload, enum sw_state state, struct sw_obse
     seen->ended_ms = runai_time_ms(workload, "completedAt");
     sw_run_end_report(&end, seen->runner);
     end.rank = state == SW_ERROR && count > 1 ? failed : -1;
-    if (state == SW_COMPLETE)
-        end.exit_code = 0;
+    end.exit_code = state == SW_COMPLETE ? 0    /* run:ai itself tells no exit code */
+                    : (int)sw_json_int(seen->runner, "exit_code", SW_NO_EXIT_CODE);
     if ((end.reported || state == SW_COMPLETE) && sw_run_end_judge(&end, seen) && seen->state != SW_UNKNOWN)
         return;
     seen->state = state;

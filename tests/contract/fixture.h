@@ -65,6 +65,7 @@ int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum 
 
 extern const struct fixture fixture_docker;
 extern const struct fixture fixture_kubernetes;
+extern const struct fixture fixture_lepton;
 extern const struct fixture fixture_local;
 extern const struct fixture fixture_rehearsal;
 extern const struct fixture fixture_rest;

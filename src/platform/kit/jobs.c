@@ -5,6 +5,8 @@
 #include "platform/kit/jobs.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,8 +17,9 @@
 #include "core/state.h"
 #include "core/stop.h"
 #include "platform/kit/log.h"
+#include "platform/kit/log_lines.h"
 
-enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000 };
+enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000, RANKS_MAX = 4096 };
 
 /* ---- replicas ----------------------------------------------------------------------------------- */
 
@@ -56,6 +59,66 @@ void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool cancel
         judge_end(&ranks[sum.first_failed > 0 ? sum.first_failed : 0],
                   sum.first_failed > 0 ? sum.first_failed : 0, canceled, seen);
     free(plain);
+}
+
+/* `reported`: its runner left a last word. */
+static struct sw_jobs_rank rank_of(const struct sw_jobs_end *end, const char *id, int number, bool *reported)
+{
+    struct sw_jobs_rank rank = {
+        .rank = { .presence = SW_PRESENT, .state = end->over, .ended_ms = end->ended_ms,
+                  .follows = end->over != SW_COMPLETE },
+        .exit_code = end->over == SW_COMPLETE ? 0 : SW_NO_EXIT_CODE };
+    sw_auto(json) json_t *report = NULL;
+    const char *at;
+    int64_t at_ns = 0;
+    char key[16];
+
+    snprintf(key, sizeof key, "%d", number);
+    rank.log_tail = sw_json_str(end->reports, key);
+    report = rank.log_tail ? sw_report_in_log(rank.log_tail, strlen(rank.log_tail), id, number) : NULL;
+    *reported = report && sw_report_is_last(report);
+    if (!*reported)
+        return rank;
+    rank.exit_code = (int)sw_json_int(report, "exit_code", rank.exit_code);
+    rank.rank.follows = sw_json_bool(report, "stopped", false) || json_object_get(report, "failed_peer");
+    if (end->over != SW_CANCELED)
+        rank.rank.state = rank.exit_code == 0 ? SW_COMPLETE : SW_ERROR;
+    at = sw_json_str(report, "at");
+    if (at && sw_log_stamp(at, strlen(at), &at_ns))
+        rank.rank.ended_ms = at_ns / 1000000;
+    return rank;
+}
+
+static void say_failed(const struct sw_jobs_end *end, const char *message, struct sw_observation *seen)
+{
+    seen->state = SW_ERROR;
+    snprintf(seen->reason, sizeof seen->reason, "%s", end->reason ? end->reason : SW_REASON_EXIT);
+    snprintf(seen->message, sizeof seen->message, "%s", end->message ? end->message : message);
+}
+
+void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen)
+{
+    int ranks = end->ranks < 1 || end->ranks > RANKS_MAX ? 1 : end->ranks;
+    struct sw_jobs_rank *all = sw_alloc((size_t)ranks * sizeof *all);
+    int64_t started_ms = seen->started_ms;
+    bool reported = false, one;
+
+    for (int i = 0; i < ranks; i++) {
+        all[i] = rank_of(end, seen->job.id, i, &one);
+        reported |= one;
+    }
+    seen->presence = SW_PRESENT;
+    seen->exit_code = SW_NO_EXIT_CODE;
+    if (end->over != SW_ERROR || reported)
+        sw_jobs_read_ranks(all, ranks, end->over == SW_CANCELED, seen);
+    if (end->over == SW_ERROR && !reported)
+        say_failed(end, "the platform says that it failed, and its runner left no report", seen);
+    else if (end->over == SW_ERROR && (seen->state == SW_COMPLETE ||
+                                       (end->reason && seen->exit_code == SW_NO_EXIT_CODE)))
+        say_failed(end, "a rank of it failed", seen);
+    seen->started_ms = started_ms;
+    seen->ended_ms = end->ended_ms;
+    free(all);
 }
 
 /* ---- many jobs ---------------------------------------------------------------------------------- */

@@ -42,6 +42,17 @@ struct sw_jobs_rank {
 void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool canceled,
                         struct sw_observation *seen);
 
+/* A job that is over, where its log alone says how each rank ended. */
+struct sw_jobs_end {
+    enum sw_state over;              /* as the platform says it: complete, failed or canceled */
+    int ranks;
+    const json_t *reports;           /* the last report line of each rank, {"0": text}; or NULL */
+    int64_t ended_ms;                /* 0: not known */
+    const char *reason, *message;    /* of the platform, for an end of which no runner speaks; NULL: none */
+};
+/* Pure: reports decide; without one the platform's word does. */
+void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen);
+
 int sw_jobs_observe(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_observation *jobs,
                     size_t count, struct sw_error *err);
 /* Ends the other ranks of jobs of which one failed (sw_jobs_read_ranks() says which those are). */

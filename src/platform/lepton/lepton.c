@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { PATIENCE_MS = 120000 };
+enum { PATIENCE_MS = 120000, FACTS_LAST_MS = 10 * 60 * 1000 };
 
 static const struct sw_credential credentials[] = {
     { "LEPTON_WORKSPACE_TOKEN", false, "token of the workspace, or WORKSPACE:TOKEN" },
@@ -36,7 +36,7 @@ static const struct sw_rest_field fields[] = {
     { "spec.parallelism", "nodes" },
     { "spec.shared_memory_size", "shm" },
     { "spec.envs", "env" },
-    { "spec.mounts", "lepton.mounts" },
+    { "spec.mounts", "lepton.volumes" },
     { "spec.image_pull_secrets", "lepton.image_pull_secret" },
     { "spec.ttl_seconds_after_finished", "lepton.ttl" },
     { "spec.queue_config", "lepton.priority" },
@@ -66,11 +66,10 @@ static void lepton_close(struct sw_connection *conn)
 {
     if (!conn)
         return;
+    sw_facts_close(conn->facts);
     sw_rest_close(conn->rest);
     sw_log_spools_close(conn->spools);
     sw_secret_free(conn->token);
-    json_decref(conn->facts);
-    pthread_mutex_destroy(&conn->lock);
     free(conn->url);
     free(conn->origin);
     free(conn->workspace);
@@ -92,6 +91,7 @@ static struct sw_secret *token(void *context, bool refused, struct sw_error *err
 
 static struct sw_connection *lepton_open(const struct sw_connect_options *config, struct sw_error *err)
 {
+    sw_autofree char *file = NULL;
     struct sw_connection *conn;
 
     if (!config->state_dir) {
@@ -99,7 +99,6 @@ static struct sw_connection *lepton_open(const struct sw_connect_options *config
         return NULL;
     }
     conn = sw_new(struct sw_connection);
-    pthread_mutex_init(&conn->lock, NULL);
     lepton_login(conn, config);
     conn->root = sw_path_join(config->state_dir, "lepton");
     conn->spools = sw_log_spools_open(conn->root);
@@ -110,8 +109,12 @@ static struct sw_connection *lepton_open(const struct sw_connect_options *config
         .base_url = conn->url, .name = "Lepton", .threads = true, .patience_ms = PATIENCE_MS, .token = token,
         .token_context = conn, .headers = conn->origin ? conn->headers : NULL, .fields = fields,
         .explain = explain }, err);
-    if (!conn->rest)
-        lepton_close(sw_take(conn));
+    if (!conn->rest) {
+        lepton_close(conn);
+        return NULL;
+    }
+    file = sw_format("%s/.facts-%s.json", conn->root, conn->workspace ? conn->workspace : "");
+    conn->facts = sw_facts_open(conn->rest, file, FACTS_LAST_MS);
     return conn;
 }
 

@@ -11,8 +11,7 @@
 #ifndef SW_PLATFORM_LEPTON_INTERNAL_H
 #define SW_PLATFORM_LEPTON_INTERNAL_H
 
-#include <pthread.h>
-
+#include "platform/kit/facts.h"
 #include "platform/kit/jobs.h"
 #include "platform/kit/log.h"
 #include "platform/kit/orphans.h"
@@ -41,8 +40,7 @@ struct sw_connection {
     struct sw_log_spools *spools;
     struct sw_connect_options given;
     struct sw_rest_pair headers[2];
-    pthread_mutex_t lock;
-    json_t *facts;                           /* path -> {"at","answer"}; guarded */
+    struct sw_facts *facts;                  /* groups, shapes, permissions, logins */
 };
 
 extern const struct sw_platform sw_platform_lepton;
@@ -78,9 +76,6 @@ struct lepton_site {                 /* where and how one attempt runs; owned */
 void lepton_site_done(struct lepton_site *site);
 static inline void lepton_site_auto(struct lepton_site *site) { lepton_site_done(site); }
 
-/* GET, remembered for ten minutes, also on disk; `fresh`: asked in any case. Owned; NULL + err. */
-json_t *lepton_fact(struct sw_connection *conn, const char *path, bool fresh, struct sw_error *err);
-void lepton_forget_facts(struct sw_connection *conn);
 /* Group, shape, mounts and nodes of this plan. */
 int lepton_find_site(struct sw_connection *conn, const struct sw_plan *plan, struct lepton_site *out,
                      struct sw_error *err);
@@ -91,9 +86,12 @@ const json_t *lepton_shape_of(const json_t *shapes, const struct sw_plan *plan, 
                               struct sw_error *err);
 /* The volume that is mounted when the job names none, borrowed; NULL: the group has none. */
 const json_t *lepton_volume_of(const json_t *group);
-/* One mount as the API takes it, owned; -1 of a path that no permission allows is NULL + err. `wanted` NULL:
- * the first permitted path of the volume. */
-json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const json_t *wanted,
+struct lepton_wanted {               /* one entry of lepton.volumes */
+    const char *path, *at;           /* in the volume; in the container. NULL: the first permitted; /mnt/VOLUME */
+    bool read_only;
+};
+/* One mount as the API takes it, owned; NULL + err: no permission allows it. */
+json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const struct lepton_wanted *wanted,
                         struct sw_error *err);
 /* All nodes but those; NULL + err: none is left. Owned. */
 json_t *lepton_nodes_but(const json_t *nodes, const json_t *avoid, struct sw_error *err);
@@ -140,15 +138,8 @@ const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after
 
 /* ---- lepton_log.c ---- */
 
-enum { LEPTON_LOG_PAGE = 10000 };
-struct lepton_log_line { int64_t at_ns, order; const char *text; };
-/* All streams of a page by time, owned array; entries that are no lines are left out. Pure. */
-struct lepton_log_line *lepton_log_lines(const json_t *page, size_t *count);
-/* Where the next page begins after this one, which ran over [from, end); 0: it was the last. *lost: lines of
- * one moment may be missing. Pure. */
-int64_t lepton_log_next(const struct lepton_log_line *lines, size_t count, int64_t *lost);
 /* The last report line of each rank, {"0": text}, owned; NULL: not read. */
-json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id, int ranks);
+json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id);
 SW_PLATFORM_SLOT(lepton, log_fetch);
 
 /* ---- lepton_jobs.c ---- */

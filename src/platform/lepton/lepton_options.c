@@ -12,6 +12,13 @@ static const char *const stuck_ways[] = { "suggest", "resubmit", NULL };
 static const char *const priorities[] = { "low-1000", "low-2000", "low-3000", "mid-4000", "mid-5000",
                                           "mid-6000", "high-7000", "high-8000", "high-9000", NULL };
 
+/* A text alone is `source`. */
+static const struct sw_option volume_fields[] = {
+    { "source", SW_TEXT, .help = "VOLUME or VOLUME/PATH" },
+    { "read_only", SW_FLAG, .help = "the job cannot write there" },
+    { 0 }
+};
+
 #define CONNECTION(member) SW_CONNECTION, SW_FILLS(struct lepton_connect_options, member)
 #define JOB(member)        SW_JOB, SW_FILLS(struct lepton_job_options, member)
 
@@ -28,10 +35,10 @@ const struct sw_option lepton_options[] = {
       .help = "shape of each node (else the smallest of the node group with the GPUs, CPUs and memory)" },
     { "arch", SW_CHOICE, JOB(arch), .initial = "auto", .choices = arches,
       .help = "processor of the nodes; auto: by the shape's accelerator" },
-    { "mounts", SW_FREE, JOB(mounts),
-      .help = "list of {volume, path, mount_path, read_only} of the node group; not given: lustre, else "
-              "filestore, else the first; []: none" },
-    { "cache", SW_FLAG, JOB(cache), .initial = "true",
+    { "volumes", SW_MAP_OF, JOB(volumes), .fields = volume_fields,
+      .help = "path in the container: VOLUME[/PATH] of the node group; not given: lustre, else filestore, else "
+              "the first, at /mnt/VOLUME; {}: none" },
+    { "cache_inputs", SW_FLAG, JOB(cache_inputs), .initial = "true",
       .help = "keep s3:// inputs on the first mount for the next jobs; used while the source is the same" },
     { "visibility", SW_CHOICE, JOB(visibility), .initial = "private", .choices = visibilities,
       .help = "who in the workspace sees the job" },

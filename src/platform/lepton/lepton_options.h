@@ -16,8 +16,8 @@ struct lepton_connect_options {      /* texts are borrowed from the options; NUL
 struct lepton_job_options {          /* the same */
     const char *node_group, *resource_shape, *arch, *visibility, *image_pull_secret;
     const char *reservation, *priority;
-    bool burst, preemptible, can_preempt, cache;
-    const json_t *mounts, *allowed_nodes;
+    bool burst, preemptible, can_preempt, cache_inputs;
+    const json_t *volumes, *allowed_nodes;
     int64_t ttl_ms, stuck_after_ms;
     enum lepton_stuck stuck;
 };

@@ -89,16 +89,14 @@ int lepton_check(const struct sw_plan *plan, struct sw_error *err)
         return sw_fail(err, SW_E_SPEC, "image: a Lepton job runs in a container; name an image");
     if (json_array_size(plan->mounts) > 0) {
         sw_fail(err, SW_E_SPEC, "mounts: Lepton has no folders of other machines");
-        return sw_hint(err, "name volumes of the node group with lepton.mounts, or use object storage");
+        return sw_hint(err, "name volumes of the node group with lepton.volumes, or use object storage");
     }
     if (plan->launcher == SW_LAUNCHER_MPI || plan->launcher == SW_LAUNCHER_RAY)
         return sw_fail(err, SW_E_SPEC, "launcher: Lepton jobs are started with torchrun, or as they are");
-    if (!options.node_group && (options.mounts || options.allowed_nodes || options.reservation || queued))
+    if (!options.node_group && (options.volumes || options.allowed_nodes || options.reservation || queued))
         return sw_fail(err, SW_E_SPEC, "lepton.%s: needs a node group (lepton.node_group)",
-                       options.mounts ? "mounts" : options.allowed_nodes ? "allowed_nodes"
+                       options.volumes ? "volumes" : options.allowed_nodes ? "allowed_nodes"
                        : options.reservation ? "reservation" : options.priority ? "priority" : "preemptible");
-    if (options.mounts && !json_is_array(options.mounts))
-        return sw_fail(err, SW_E_SPEC, "lepton.mounts: write a list of {volume, path, mount_path, read_only}");
     return check_labels(plan->labels, err) < 0 ? -1 : check_env(plan->env, err);
 }
 

@@ -27,7 +27,7 @@ static bool found_error(json_t *rows, const char *check, const struct sw_error *
 static bool check_workspace(struct sw_connection *conn, json_t *rows, const struct sw_plan *plan)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *workspace = lepton_fact(conn, "/workspace", true, &why);
+    sw_auto(json) json_t *workspace = sw_fact(conn->facts, "/workspace", true, &why);
     const char *state = sw_json_str(workspace, "workspace_state"), *name = sw_json_str(workspace, "workspace_name");
     const json_t *quota = json_object_get(workspace, "resource_quota");
     int64_t most = sw_json_int(json_object_get(quota, "limit"), "accelerator_num", 0);
@@ -112,7 +112,7 @@ json_t *lepton_preflight_report(struct sw_connection *conn, const struct sw_plan
     struct sw_error why = { 0 };
 
     (void)err;
-    lepton_forget_facts(conn);
+    sw_facts_forget(conn->facts);
     if (!check_workspace(conn, rows, plan))
         return rows;
     check_token(conn, rows);
@@ -158,7 +158,7 @@ static json_t *group_row(struct sw_connection *conn, const json_t *group)
 {
     const char *id = lepton_meta(group, "id"), *name = lepton_meta(group, "name");
     sw_autofree char *path = sw_rest_path("/dedicated-node-groups/%s/nodes", id ? id : "");
-    sw_auto(json) json_t *nodes = lepton_fact(conn, path, true, NULL);
+    sw_auto(json) json_t *nodes = sw_fact(conn->facts, path, true, NULL);
     int64_t total = 0, free_gpus = 0;
 
     count_gpus(nodes, &total, &free_gpus);
@@ -181,7 +181,7 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
         const char *name = sw_json_str(volume, "name");
         sw_autofree char *start = sw_rest_path("/storage-permission/%s", name ? name : "");
         sw_autofree char *path = sw_format("%s?nodegroup_id=%s", start, id ? id : "");
-        sw_auto(json) json_t *permissions = lepton_fact(conn, path, true, NULL);
+        sw_auto(json) json_t *permissions = sw_fact(conn->facts, path, true, NULL);
         json_t *paths = json_array(), *entry;
         size_t k;
 
@@ -196,9 +196,9 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
 
 json_t *lepton_inventory(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_auto(json) json_t *workspace = lepton_fact(conn, "/workspace", true, err);
-    sw_auto(json) json_t *groups = workspace ? lepton_fact(conn, "/dedicated-node-groups", true, err) : NULL;
-    sw_auto(json) json_t *shapes = groups ? lepton_fact(conn, "/shapes?purpose=job", true, err) : NULL;
+    sw_auto(json) json_t *workspace = sw_fact(conn->facts, "/workspace", true, err);
+    sw_auto(json) json_t *groups = workspace ? sw_fact(conn->facts, "/dedicated-node-groups", true, err) : NULL;
+    sw_auto(json) json_t *shapes = groups ? sw_fact(conn->facts, "/shapes?purpose=job", true, err) : NULL;
     const json_t *quota = json_object_get(workspace, "resource_quota");
     json_t *group_rows = json_array(), *shape_rows = json_array(), *volumes = json_array(), *entry;
     size_t i;

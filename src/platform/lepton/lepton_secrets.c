@@ -192,13 +192,13 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan, const 
     sw_sha256_hex(config.data, config.length, hash);
     sw_buf_wipe(&config);
     name = sw_format("%s%.*s", begins, HASH_SHOWN, hash);
-    all = lepton_fact(conn, "/imagepullsecrets", false, err);
+    all = sw_fact(conn->facts, "/imagepullsecrets", false, err);
     if (!all)
         return NULL;
     if (has(all, name))
         return sw_take(name);
     json_decref(sw_take(all));
-    all = lepton_fact(conn, "/imagepullsecrets", true, err);
+    all = sw_fact(conn->facts, "/imagepullsecrets", true, err);
     if (!all || (!has(all, name) && (delete_old(conn, all, begins, err) < 0 ||
                                      create(conn, login, registry, name, err) < 0)))
         return NULL;
@@ -215,7 +215,7 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
 
     if (given) {
         *out = sw_strdup(given);
-        all = lepton_fact(conn, "/imagepullsecrets", false, err);
+        all = sw_fact(conn->facts, "/imagepullsecrets", false, err);
         return !all ? -1 : has(all, given) ? 0
                : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull secret '%s'", given);
     }
@@ -267,7 +267,7 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
         return -1;
     if (!search->sweep->caches || !search->sweep->store_id)
         return 0;
-    all = lepton_fact(conn, "/imagepullsecrets", true, err);
+    all = sw_fact(conn->facts, "/imagepullsecrets", true, err);
     if (!all)
         return -1;
     json_array_foreach(all, i, entry) {
@@ -279,6 +279,6 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
             delete_at(conn, path, NULL) < 0)
             sw_orphan_stays(search);
     }
-    lepton_forget_facts(conn);
+    sw_facts_forget(conn->facts);
     return 0;
 }

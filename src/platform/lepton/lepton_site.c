@@ -11,11 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/file.h"
 #include "base/text.h"
-
-enum { FACTS_LAST_MS = 10 * 60 * 1000, FACTS_MAX = 16 * 1024 * 1024 };
 
 void lepton_site_done(struct lepton_site *site)
 {
@@ -26,70 +22,6 @@ void lepton_site_done(struct lepton_site *site)
     json_decref(site->mounts);
     json_decref(site->nodes);
     json_decref(site->secrets);
-}
-
-/* ---- facts ---------------------------------------------------------------------------------------- */
-
-static char *facts_file(struct sw_connection *conn)
-{
-    return sw_format("%s/.facts-%s.json", conn->root, conn->workspace ? conn->workspace : "");
-}
-
-/* With the lock. */
-static json_t *facts_of(struct sw_connection *conn)
-{
-    sw_autofree char *file = facts_file(conn), *text = NULL;
-    size_t length = 0;
-
-    if (!conn->facts) {
-        text = sw_file_read(file, FACTS_MAX, &length, NULL);
-        conn->facts = text ? sw_json_parse(text, length, file, NULL) : NULL;
-        if (!json_is_object(conn->facts)) {
-            json_decref(conn->facts);
-            conn->facts = json_object();
-        }
-    }
-    return conn->facts;
-}
-
-static void remember(struct sw_connection *conn, const char *path, json_t *answer)
-{
-    sw_autofree char *file = facts_file(conn), *text = NULL;
-
-    pthread_mutex_lock(&conn->lock);
-    json_object_set_new(facts_of(conn), path, sw_json_object(SW_INT("at", sw_now_ms()),
-                                                             SW_SUB_COPY("answer", answer)));
-    text = sw_json_dump(conn->facts);
-    pthread_mutex_unlock(&conn->lock);
-    if (sw_mkdirs(conn->root, 0700, NULL) == 0)
-        sw_file_write(file, text, strlen(text), 0600, NULL);
-}
-
-json_t *lepton_fact(struct sw_connection *conn, const char *path, bool fresh, struct sw_error *err)
-{
-    json_t *answer = NULL, *known;
-
-    pthread_mutex_lock(&conn->lock);
-    known = json_object_get(facts_of(conn), path);
-    if (!fresh && sw_now_ms() - sw_json_int(known, "at", 0) < FACTS_LAST_MS &&
-        sw_json_int(known, "at", 0) <= sw_now_ms())
-        answer = json_incref(json_object_get(known, "answer"));
-    pthread_mutex_unlock(&conn->lock);
-    if (answer || lepton_call(conn, NULL, path, NULL, &answer, err) < 0)
-        return answer;
-    answer = answer ? answer : json_array();
-    remember(conn, path, answer);
-    return answer;
-}
-
-void lepton_forget_facts(struct sw_connection *conn)
-{
-    sw_autofree char *file = facts_file(conn);
-
-    pthread_mutex_lock(&conn->lock);
-    json_decref(sw_take(conn->facts));
-    remove(file);
-    pthread_mutex_unlock(&conn->lock);
 }
 
 /* ---- choices, pure -------------------------------------------------------------------------------- */
@@ -228,7 +160,7 @@ static const char *permitted(const json_t *permissions, const char *volume, cons
     }
     if (json_array_size(permissions) == 0)
         return path ? path : "/";
-    sw_fail(err, SW_E_REFUSED, "lepton.mounts: '%s' of volume '%s' may not be mounted", path ? path : "/", volume);
+    sw_fail(err, SW_E_REFUSED, "lepton.volumes: '%s' of volume '%s' may not be mounted", path ? path : "/", volume);
     sw_hint(err, "permitted: %s", sw_buf_text(&names));
     return NULL;
 }
@@ -249,12 +181,11 @@ static bool is_system_path(const char *path)
     return *path != '/';
 }
 
-json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const json_t *wanted,
+json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const struct lepton_wanted *wanted,
                         struct sw_error *err)
 {
     const char *name = sw_json_str(volume, "name"), *type = sw_json_str(volume, "from");
-    const char *path = permitted(permissions, name, sw_json_str(wanted, "path"), err);
-    const char *at = sw_json_str(wanted, "mount_path");
+    const char *path = permitted(permissions, name, wanted->path, err), *at = wanted->at;
     sw_autofree char *from = sw_text_same(type, "local") ? sw_strdup("node-local")
                              : sw_format("node-%s:%s", type ? type : "nfs", name);
     sw_autofree char *mount_path = at ? sw_strdup(at) : sw_format("/mnt/%s", name);
@@ -262,12 +193,12 @@ json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const j
     if (!path)
         return NULL;
     if (is_system_path(mount_path)) {
-        sw_fail(err, SW_E_SPEC, "lepton.mounts: nothing can be mounted at '%s'", mount_path);
+        sw_fail(err, SW_E_SPEC, "lepton.volumes: nothing can be mounted at '%s'", mount_path);
         return NULL;
     }
     return sw_json_object(
         SW_STR("from", from), SW_STR("path", path), SW_STR("mount_path", mount_path),
-        SW_SUB("mount_options", sw_json_bool(wanted, "read_only", false)
+        SW_SUB("mount_options", wanted->read_only
                    ? sw_json_object(SW_BOOL("read_only", true)) : NULL));
 }
 
@@ -309,13 +240,13 @@ char *lepton_results(const struct lepton_site *site, const char *id)
 
 /* ---- questions ------------------------------------------------------------------------------------- */
 
-static int add_mount(struct sw_connection *conn, const json_t *volume, const json_t *wanted,
+static int add_mount(struct sw_connection *conn, const json_t *volume, const struct lepton_wanted *wanted,
                      struct lepton_site *out, struct sw_error *err)
 {
     sw_autofree char *start = sw_rest_path("/storage-permission/%s", sw_json_str(volume, "name"));
     sw_autofree char *path = sw_format("%s?nodegroup_id=%s", start, out->group);
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *permissions = lepton_fact(conn, path, false, &why);
+    sw_auto(json) json_t *permissions = sw_fact(conn->facts, path, false, &why);
     json_t *mount;
 
     if (!permissions && why.code != SW_E_NOT_FOUND)
@@ -328,21 +259,21 @@ static int find_mounts(struct sw_connection *conn, const json_t *wanted, const j
                        struct lepton_site *out, struct sw_error *err)
 {
     const json_t *first = lepton_volume_of(group);
+    const char *at;
     json_t *entry;
-    size_t i;
 
     out->mounts = json_array();
     if (!wanted)
-        return first ? add_mount(conn, first, NULL, out, err) : 0;
-    json_array_foreach(wanted, i, entry) {
-        const char *name = sw_json_str(entry, "volume"), *from = sw_json_str(entry, "from");
-        const char *after = from ? strchr(from, ':') : NULL;
-        const json_t *volume = volume_named(group, name ? name : after ? after + 1 : from, true);
+        return first ? add_mount(conn, first, &(struct lepton_wanted){ 0 }, out, err) : 0;
+    json_object_foreach((json_t *)wanted, at, entry) {
+        const char *source = json_is_string(entry) ? json_string_value(entry) : sw_json_str(entry, "source");
+        sw_autofree char *name = sw_strndup(source ? source : "", strcspn(source ? source : "", "/"));
+        const json_t *volume = volume_named(group, name, true);
 
         if (!volume)
-            return sw_fail(err, SW_E_REFUSED, "lepton.mounts: the node group has no volume '%s'",
-                           name ? name : from ? from : "");
-        if (add_mount(conn, volume, entry, out, err) < 0)
+            return sw_fail(err, SW_E_REFUSED, "lepton.volumes: the node group has no volume '%s'", name);
+        if (add_mount(conn, volume, &(struct lepton_wanted){ source[strlen(name)] ? source + strlen(name) : NULL, at,
+                                                             sw_json_bool(entry, "read_only", false) }, out, err) < 0)
             return -1;
     }
     return 0;
@@ -358,7 +289,7 @@ static int find_nodes(struct sw_connection *conn, const struct sw_plan *plan, co
         out->nodes = json_deep_copy(allowed);
     if (!path || json_array_size(plan->avoid) == 0 || out->nodes)
         return 0;
-    nodes = lepton_fact(conn, path, false, err);
+    nodes = sw_fact(conn->facts, path, false, err);
     out->nodes = nodes ? lepton_nodes_but(nodes, plan->avoid, err) : NULL;
     return out->nodes ? 0 : -1;
 }
@@ -366,7 +297,7 @@ static int find_nodes(struct sw_connection *conn, const struct sw_plan *plan, co
 /* Shared machines: are they for this workspace, and does its quota ever allow so many GPUs? */
 static int check_shared(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(json) json_t *workspace = lepton_fact(conn, "/workspace", false, err);
+    sw_auto(json) json_t *workspace = sw_fact(conn->facts, "/workspace", false, err);
     const json_t *limit = json_object_get(json_object_get(workspace, "resource_quota"), "limit");
     int64_t most = sw_json_int(limit, "accelerator_num", 0);
 
@@ -386,7 +317,7 @@ static int find_shape(struct sw_connection *conn, const struct sw_plan *plan, co
 {
     sw_autofree char *path = out->group ? sw_rest_path("/shapes?node_groups=%s&purpose=job", out->group)
                                         : sw_strdup("/shapes?purpose=job");
-    sw_auto(json) json_t *shapes = given ? NULL : lepton_fact(conn, path, false, err), *named = NULL;
+    sw_auto(json) json_t *shapes = given ? NULL : sw_fact(conn->facts, path, false, err), *named = NULL;
     const json_t *shape = NULL;
 
     if (given)
@@ -410,7 +341,7 @@ int lepton_find_site(struct sw_connection *conn, const struct sw_plan *plan, str
     out->arch = sw_text_same(options.arch, "auto") ? NULL : sw_strdup(options.arch);
     if (!options.node_group)
         return check_shared(conn, plan, err) < 0 ? -1 : find_shape(conn, plan, options.resource_shape, out, err);
-    groups = lepton_fact(conn, "/dedicated-node-groups", false, err);
+    groups = sw_fact(conn->facts, "/dedicated-node-groups", false, err);
     group = groups ? lepton_group_of(groups, options.node_group, err) : NULL;
     if (!group)
         return -1;
@@ -419,6 +350,6 @@ int lepton_find_site(struct sw_connection *conn, const struct sw_plan *plan, str
         return sw_fail(err, SW_E_REFUSED, "lepton.priority: node group '%s' has no quotas, so no priorities",
                        options.node_group);
     return find_shape(conn, plan, options.resource_shape, out, err) < 0 ||
-           find_mounts(conn, options.mounts, group, out, err) < 0 ||
+           find_mounts(conn, options.volumes, group, out, err) < 0 ||
            find_nodes(conn, plan, options.allowed_nodes, out, err) < 0 ? -1 : 0;
 }

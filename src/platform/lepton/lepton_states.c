@@ -15,11 +15,7 @@
 
 #include "base/text.h"
 #include "core/reason.h"
-#include "core/report.h"
 #include "core/state.h"
-#include "platform/kit/log_lines.h"
-
-enum { RANKS_MAX = 4096 };
 
 static const struct sw_state_word words[] = {
     { "Queueing",     SW_PENDING,  "it is in the queue of its node group" },
@@ -201,72 +197,16 @@ static void name_node(const json_t *job, struct sw_observation *seen)
     snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
 }
 
-static struct sw_jobs_rank rank_of(const json_t *job, const char *id, int number, enum sw_state over,
-                                   int64_t ended_ms)
-{
-    char key[16];
-    struct sw_jobs_rank rank = { .rank = { .presence = SW_PRESENT, .state = over, .ended_ms = ended_ms,
-                                           .follows = over != SW_COMPLETE },
-                                 .exit_code = over == SW_COMPLETE ? 0 : SW_NO_EXIT_CODE };
-    sw_auto(json) json_t *report = NULL;
-    const char *at;
-    int64_t at_ns = 0;
-
-    snprintf(key, sizeof key, "%d", number);
-    rank.log_tail = sw_json_str(json_object_get(job, "reports"), key);
-    report = rank.log_tail ? sw_report_in_log(rank.log_tail, strlen(rank.log_tail), id, number) : NULL;
-    at = sw_json_str(report, "at");
-    if (report && sw_report_is_last(report)) {
-        rank.exit_code = (int)sw_json_int(report, "exit_code", rank.exit_code);
-        rank.rank.follows = sw_json_bool(report, "stopped", false) || json_object_get(report, "failed_peer");
-        rank.rank.state = over == SW_CANCELED ? SW_CANCELED : rank.exit_code == 0 ? SW_COMPLETE : SW_ERROR;
-        if (at && sw_log_stamp(at, strlen(at), &at_ns))
-            rank.rank.ended_ms = at_ns / 1000000;
-    }
-    return rank;
-}
-
-static bool has_final_report(const json_t *job, const char *id)
-{
-    const char *key;
-    json_t *text;
-
-    json_object_foreach(json_object_get(job, "reports"), key, text) {
-        const char *line = json_string_value(text);
-        sw_auto(json) json_t *report = line ? sw_report_in_log(line, strlen(line), id, -1) : NULL;
-
-        if (report && sw_report_is_last(report))
-            return true;
-    }
-    return false;
-}
-
-/* The platform says that it is over, as `over`. Where the runner left a word, that one decides. */
+/* Where the runner left a word, that one decides. */
 static void read_end(const json_t *job, enum sw_state over, struct sw_observation *seen)
 {
-    const json_t *status = json_object_get(job, "status");
-    int64_t count = sw_json_int(json_object_get(job, "spec"), "completions", 1);
-    int ranks = count < 1 || count > RANKS_MAX ? 1 : (int)count;
-    sw_autofree struct sw_jobs_rank *all = sw_alloc((size_t)ranks * sizeof *all);
     const char *said = NULL, *reason = ending_of(json_object_get(job, "events"), &said);
     sw_autofree char *message = said ? sw_format("Lepton says: %s", said) : NULL;
-    bool reported = has_final_report(job, seen->job.id);
-    int64_t started_ms = seen->started_ms;
 
-    seen->ended_ms = lepton_time_ms(status, "completion_time");
-    if (over == SW_ERROR && !reported) {
-        say(seen, SW_ERROR, reason ? reason : SW_REASON_EXIT,
-            reason ? message : "Lepton says that it failed, and its runner left no report");
-        return;
-    }
-    for (int i = 0; i < ranks; i++)
-        all[i] = rank_of(job, seen->job.id, i, over, seen->ended_ms);
-    sw_jobs_read_ranks(all, ranks, over == SW_CANCELED, seen);
-    if (seen->state == SW_COMPLETE && over == SW_ERROR)
-        say(seen, SW_ERROR, reason ? reason : SW_REASON_EXIT, message ? message : "a replica of it failed");
-    else if (reason && seen->state == SW_ERROR && seen->exit_code == SW_NO_EXIT_CODE)
-        say(seen, SW_ERROR, reason, message);
-    seen->started_ms = started_ms;
+    sw_jobs_read_end(&(struct sw_jobs_end){
+        .over = over, .ranks = (int)sw_json_int(json_object_get(job, "spec"), "completions", 1),
+        .reports = json_object_get(job, "reports"), .reason = reason, .message = message,
+        .ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time") }, seen);
 }
 
 /* The record was put away: what is known of the outcome, from the best source to the weakest. */

@@ -74,7 +74,7 @@ static json_t *body_of(struct sw_connection *conn, const struct sw_plan *plan, c
     const char *shared = lepton_shared(site);
     sw_auto(json) json_t *chunks = json_object(), *body = lepton_render_body(plan, site);
 
-    if (shared && lepton_job_options(plan->options).cache)
+    if (shared && lepton_job_options(plan->options).cache_inputs)
         cache = sw_format("%s/.slipway-inputs", shared);
     if (sw_chunks_put_job(chunks, LEPTON_CHUNKS, &(struct sw_chunks_job){
             .plan = plan, .arch = site->arch, .results = results, .attempt = site->attempt,
@@ -82,18 +82,6 @@ static json_t *body_of(struct sw_connection *conn, const struct sw_plan *plan, c
         return NULL;
     lepton_env_add(body, chunks);
     return sw_take(body);
-}
-
-static int send(struct sw_connection *conn, const struct sw_plan *plan, const struct lepton_site *site,
-                struct sw_submission *out, struct sw_error *err)
-{
-    sw_auto(json) json_t *body = body_of(conn, plan, site, err), *made = NULL;
-
-    if (!body || sw_rest_call(conn->rest, &(struct sw_rest_call){ .method = "POST", .path = "/jobs", .json = body },
-                              &made, err) < 0)
-        return -1;
-    fill_submission(made, out);
-    return 0;
 }
 
 static json_t *names_of(const struct sw_secrets *secrets)
@@ -113,19 +101,24 @@ int lepton_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
     sw_autofree char *folder = lepton_note_path(conn, plan->job_id, attempt, "");
     bool again = sw_file_exists(note);
     int found = again ? find_sent(conn, plan, attempt, out, err) : 0;
+    sw_auto(json) json_t *body = NULL, *made = NULL;
     struct sw_error why = { 0 };
 
     if (found)
         return found < 0 ? -1 : 0;
     if (lepton_find_site(conn, plan, &site, err) < 0 ||
         lepton_pull_secret(conn, plan, &site.pull_secret, err) < 0 ||
+        !(body = body_of(conn, plan, &site, err)) ||
         sw_mkdirs(folder, 0700, err) < 0 || sw_file_write(note, "", 0, 0600, err) < 0 ||
         lepton_send_secrets(conn, plan, attempt, secrets, again, err) < 0)
         return -1;
-    if (send(conn, plan, &site, out, &why) == 0)
+    if (sw_rest_call(conn->rest, &(struct sw_rest_call){ .method = "POST", .path = "/jobs", .json = body }, &made,
+                     &why) == 0) {
+        fill_submission(made, out);
         return 0;
+    }
     if (why.code != SW_E_UNREACHABLE) {           /* nothing runs: nothing is left */
-        lepton_forget_facts(conn);
+        sw_facts_forget(conn->facts);
         if (json_array_size(site.secrets))
             lepton_delete_secrets(conn, plan->job_id, attempt, NULL);
         remove(note);

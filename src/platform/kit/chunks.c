@@ -141,7 +141,8 @@ void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines
                     "sw_job=$sw_home/slipway-job-$$.sh\n");
     sw_buf_add(out, lines);
     add_functions(out);
-    sw_buf_addf(out, "sw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\"\n", prefix);
+    /* One stream: of two an API may show the end of the first behind the report at the end of the other. */
+    sw_buf_addf(out, "sw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\" 2>&1\n", prefix);
 }
 
 void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks)

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "platform/kit/log_lines.h"
 
-enum { TAIL_LINES = 40, TAIL_MAX = 256 * 1024, SILENCE_MS = 1500, WHOLE_MS = 5 * 60000 };
+enum { TAIL_LINES = 5000, TAIL_MAX = 512 * 1024, SILENCE_MS = 1500, WHOLE_MS = 5 * 60000 };
 
 /* ---- the Kubernetes API ---------------------------------------------------------------------------- */
 
@@ -260,12 +260,16 @@ static int take_bytes(void *context, const struct sw_http_reply *so_far, const c
     struct sw_buf *text = context;
 
     (void)so_far;
-    if (text->length + length <= TAIL_MAX)
-        sw_buf_add_bytes(text, bytes, length);
+    sw_buf_add_bytes(text, bytes, length);
+    if (text->length > 2 * TAIL_MAX) {
+        memmove(text->data, text->data + text->length - TAIL_MAX, TAIL_MAX + 1);
+        text->length = TAIL_MAX;
+    }
     return 0;
 }
 
-/* With the runner's report in it, which the lines of a log are without. */
+/* With the runner's report in it, which the lines of a log are without. Output and errors are two streams: thousands of
+ * lines that were written before the report may come behind it. */
 char *runai_log_tail(struct sw_connection *conn, const json_t *workload, const char *pod)
 {
     const struct runai_site *site = runai_site(conn, NULL);

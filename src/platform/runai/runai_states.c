@@ -206,10 +206,9 @@ static void read_end(const json_t *workload, enum sw_state state, struct sw_obse
         seen->failed_replica = failed;
     seen->runner = report_of(workload, seen->job.id, state == SW_ERROR && failed > 0 ? failed : 0);
     seen->ended_ms = runai_time_ms(workload, "completedAt");
+    end.exit_code = (int)sw_json_int(seen->runner, "exit_code", state == SW_COMPLETE ? 0 : SW_NO_EXIT_CODE);
     sw_run_end_report(&end, seen->runner);
     end.rank = state == SW_ERROR && count > 1 ? failed : -1;
-    if (state == SW_COMPLETE)
-        end.exit_code = 0;
     if ((end.reported || state == SW_COMPLETE) && sw_run_end_judge(&end, seen) && seen->state != SW_UNKNOWN)
         return;
     seen->state = state;

@@ -26,6 +26,8 @@ class Counted(Client):
         super().__init__(program, SLIPWAY_WATCHER="off", RUNAI_BASE_URL=url, RUNAI_KUBE_APISERVER_URL=url,
                          RUNAI_PROJECT="suite", RUNAI_CLIENT_ID="client-of-the-suite",
                          RUNAI_CLIENT_SECRET="secret-of-the-suite", OWN_TOKEN="a-secret-of-the-job")
+        for name in ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE"):
+            self.env.pop(name, None)         # a job takes the certificates of this machine along
 
     def close(self):
         self.cloud.close()

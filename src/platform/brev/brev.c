@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brev.c - machines of NVIDIA Brev: the descriptor, the connection, and questions about one job, which go to the
- * Docker engine of its instance.
+ * brev.c - machines of NVIDIA Brev: the descriptor, the connection, and questions about one job, which go to
+ * the Docker engine of its instance.
  */
 #include "platform/brev/brev_internal.h"
 
@@ -14,7 +14,7 @@
 static const char *const brev_variables[] = { "HOME", "DOCKER_CONFIG", NULL };
 
 static const struct sw_credential brev_credentials[] = {
-    { "BREV_API_TOKEN", false, "a token for a login of its own; without it the login of `brev login` is used" },
+    { "BREV_API_TOKEN", false, "for a login of its own; without it that of `brev login` is used" },
     { "NGC_KEY", false, "for images of nvcr.io, when docker has no login for it" },
     { "DOCKER_USERNAME", false, "with DOCKER_PASSWORD, for other registries" },
     { "DOCKER_PASSWORD", false, "see DOCKER_USERNAME" },
@@ -122,12 +122,13 @@ static json_t *brev_render(struct sw_connection *on, const struct sw_plan *plan,
         return NULL;
     brev_name(name, brev_prefix(&options), plan->job_id, plan->store_id, 1);
     types = json_array_size(options.types) > 0 ? json_dumps(options.types, JSON_COMPACT)
-            : sw_format("the cheapest with %d GPUs%s%s", brev_plan_gpus(plan), plan->gpu_type ? " of type " : "",
-                        plan->gpu_type ? plan->gpu_type : "");
+            : sw_format("the cheapest with %d GPUs%s%s", brev_plan_gpus(plan),
+                        plan->gpu_type ? " of type " : "", plan->gpu_type ? plan->gpu_type : "");
     text = options.instance_id ? sw_format("the instance %s\n", options.instance_id)
            : sw_format("%s%s%sbrev create %s --type TYPES --detached\nTYPES: %s\n",
-                       options.pool ? "an instance whose name begins with " : "", options.pool ? options.pool : "",
-                       options.pool ? ", or a new one:\n" : "", name, types);
+                       options.pool ? "an instance whose name begins with " : "",
+                       options.pool ? options.pool : "", options.pool ? ", or a new one:\n" : "", name,
+                       types);
     json_array_insert_new(sends, 0, sw_json_object(SW_STR("what", "instance"), SW_STR("text", text)));
     return sends;
 }

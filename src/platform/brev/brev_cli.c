@@ -30,7 +30,7 @@ static char *run(struct brev_connection *conn, const char *const *words, int64_t
     sw_autofree char *home = sw_format("HOME=%s", conn->home);
     char *const added[] = { home, NULL };
     const char *argv[WORDS_MAX + 2] = { conn->with.cli };
-    const struct sw_program program = { .argv = argv, .added = added, .output_max = OUTPUT_MAX,
+    const struct sw_program_call program = { .argv = argv, .added = added, .output_max = OUTPUT_MAX,
                                         .patience_ms = patience_ms };
     sw_auto(sw_program_reply) struct sw_program_reply reply = { 0 };
     sw_autofree char *said = NULL;
@@ -39,7 +39,7 @@ static char *run(struct brev_connection *conn, const char *const *words, int64_t
         argv[i + 1] = words[i];
     if (sw_program_run(&program, &reply, err) < 0) {
         if (err && err->code == SW_E_UNSUPPORTED)
-            sw_hint(err, "install the brev program (docs/use/platforms/brev.md), or name it: brev: {cli: PATH}");
+            sw_hint(err, "install the brev program, or name it: brev: {cli: PATH}");
         return sw_null(sw_wrap(err, "%s", conn->with.cli));
     }
     if (reply.exit_code != 0) {
@@ -132,8 +132,8 @@ static bool is_called(const json_t *organization, const char *wanted)
            sw_text_same(sw_json_str(organization, "name"), wanted);
 }
 
-/* A key of one organisation cannot list them. Another than the active one is chosen only in a login of its own:
- * the user's stays as it is. */
+/* A key of one organisation cannot list them. Another than the active one is chosen only in a login of its
+ * own: the user's stays as it is. */
 json_t *brev_organization(struct brev_connection *conn, struct sw_error *err)
 {
     const char *wanted = conn->with.organization;
@@ -165,8 +165,8 @@ int brev_check_version(struct brev_connection *conn, int *version, struct sw_err
         return sw_pass(err, &why);
     if (*version < 0 || *version >= OLDEST)
         return 0;
-    sw_fail(err, SW_E_UNSUPPORTED, "the brev program is version %d.%d.%d, older than 0.6.300", *version / 1000000,
-            *version / 1000 % 1000, *version % 1000);
+    sw_fail(err, SW_E_UNSUPPORTED, "the brev program is version %d.%d.%d, older than 0.6.300",
+            *version / 1000000, *version / 1000 % 1000, *version % 1000);
     return sw_hint(err, "update it; Slipway was written for 0.6.327");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brev_create.c - the instance for a job: found or created, waited for, and deleted again when that was asked.
+ * brev_create.c - the instance for a job: found or created, waited for, and deleted when that was asked.
  *
  * An instance costs money from the moment it is created. So its name carries the job and the store before
  * anything is asked for: whatever dies in between, the name tells what it was for. `create` may fail and yet
@@ -62,8 +62,9 @@ char *brev_cost_text(struct brev_connection *conn, const json_t *instance)
     const char *type = sw_json_str(instance, "instance_type");
     double price = price_of(conn, type);
 
-    return price < 0 ? sw_format("%s, at a price that is not known", type ? type : "of a type that is not known")
-                     : sw_format("%s, %.2f USD per hour", type, price);
+    if (price < 0)
+        return sw_format("%s, at a price that is not known", type ? type : "of a type that is not known");
+    return sw_format("%s, %.2f USD per hour", type, price);
 }
 
 static void say(const struct brev_connection *conn, const char *text)
@@ -99,7 +100,8 @@ static int note_created(const struct brev_connection *conn, const char *name, st
 }
 
 /* What a failed create left behind: not there before, and called so. Owned text; NULL: nothing. */
-static char *left_behind(struct brev_connection *conn, const json_t *before, const json_t *after, const char *name)
+static char *left_behind(struct brev_connection *conn, const json_t *before, const json_t *after,
+                         const char *name)
 {
     sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
     const json_t *each;
@@ -141,8 +143,8 @@ static int look_after(struct brev_connection *conn, const json_t *before, const 
     return sw_hint(err, "`slipway rm` of this job deletes what was left; so does `brev delete %s`", name);
 }
 
-static int create(struct brev_connection *conn, const struct sw_plan *plan, const char *name, const json_t *before,
-                  struct sw_error *err)
+static int create(struct brev_connection *conn, const struct sw_plan *plan, const char *name,
+                  const json_t *before, struct sw_error *err)
 {
     sw_auto(json) json_t *types = brev_plan_types(conn, plan, err);
     sw_autofree char *list = types ? joined(types) : NULL, *text = NULL, *news = NULL, *cost = NULL;
@@ -173,7 +175,8 @@ static int tell(const struct brev_connection *conn, const char *name, const char
     return conn->config.progress ? conn->config.progress(conn->config.progress_context, what, &progress) : 0;
 }
 
-static int pause_telling(const struct brev_connection *conn, const char *name, const char *note, int64_t pause_ms)
+static int pause_shown(const struct brev_connection *conn, const char *name, const char *note,
+                       int64_t pause_ms)
 {
     for (int64_t until_ms = sw_monotonic_ms() + pause_ms; sw_monotonic_ms() < until_ms; sw_sleep_ms(TELL_MS))
         if (tell(conn, name, note))
@@ -197,7 +200,8 @@ static int is_ready(struct brev_connection *conn, const char *name, json_t **ins
     }
     if (use == BREV_FAILED || use == BREV_GOING || use == BREV_STOPPED) {
         sw_fail(err, SW_E_REFUSED, "the instance '%s' %s", name, *note);
-        return sw_hint(err, use == BREV_STOPPED ? "start it: brev start %s" : "delete it: brev delete %s", name);
+        return sw_hint(err, use == BREV_STOPPED ? "start it: brev start %s" : "delete it: brev delete %s",
+                       name);
     }
     if (use == BREV_COMING)
         return 0;
@@ -213,7 +217,8 @@ static int is_ready(struct brev_connection *conn, const char *name, json_t **ins
     return 1;
 }
 
-static json_t *wait_ready(struct brev_connection *conn, const char *name, int64_t patience_ms, struct sw_error *err)
+static json_t *wait_ready(struct brev_connection *conn, const char *name, int64_t patience_ms,
+                          struct sw_error *err)
 {
     int64_t deadline_ms = sw_monotonic_ms() + patience_ms, pause_ms = POLL_FIRST_MS;
     const char *note = "is asked for";
@@ -222,12 +227,12 @@ static json_t *wait_ready(struct brev_connection *conn, const char *name, int64_
 
     while ((ready = is_ready(conn, name, &instance, &note, err)) == 0) {
         if (sw_monotonic_ms() >= deadline_ms) {
-            sw_fail(err, SW_E_REFUSED, "the instance '%s' %s after %lld s; it exists and costs money", name, note,
-                    (long long)(patience_ms / 1000));
+            sw_fail(err, SW_E_REFUSED, "the instance '%s' %s after %lld s; it exists and costs money", name,
+                    note, (long long)(patience_ms / 1000));
             sw_hint(err, "wait longer with ready_timeout, or delete it: brev delete %s", name);
             return NULL;
         }
-        if (pause_telling(conn, name, note, pause_ms) < 0) {
+        if (pause_shown(conn, name, note, pause_ms) < 0) {
             sw_fail(err, SW_E_INTERRUPTED, "interrupted; the instance '%s' exists and costs money", name);
             sw_hint(err, "delete it: brev delete %s", name);
             return NULL;
@@ -302,8 +307,9 @@ static void search_pool(struct brev_connection *conn, const struct sw_plan *plan
 }
 
 /* The name of an instance that is there, or of one that is created now. */
-static int choose(struct brev_connection *conn, const struct sw_plan *plan, const struct brev_job_options *options,
-                  int attempt, char name[BREV_NAME_SIZE], struct sw_error *err)
+static int choose(struct brev_connection *conn, const struct sw_plan *plan,
+                  const struct brev_job_options *options, int attempt, char name[BREV_NAME_SIZE],
+                  struct sw_error *err)
 {
     sw_auto(json) json_t *list = brev_list(conn, err);
     struct pool_search pool = { 0 };
@@ -410,8 +416,8 @@ static int delete_one(struct brev_connection *conn, const json_t *list, const ch
 int brev_delete_own(struct brev_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(json) json_t *names = created_for(conn, job->id), *list = NULL;
+    int result = (int)json_array_size(names);
     const json_t *each;
-    int result = 0;
     size_t i;
 
     if (json_array_size(names) == 0)

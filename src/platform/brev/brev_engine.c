@@ -4,7 +4,8 @@
  *
  * An engine is reached by plain ssh through the configuration that `brev refresh` writes. That configuration
  * checks no host key; each instance has a file of known hosts of its own here, which learns the key at the
- * first contact: an address that serves another instance tomorrow is no trouble, and a changed key never passes.
+ * first contact: an address that serves another instance tomorrow is no trouble, and a changed key never
+ * passes.
  */
 #include "platform/brev/brev_internal.h"
 
@@ -48,7 +49,8 @@ static json_t *docker_way(struct brev_connection *conn, const char *name, const 
     if (!alias)
         alias = alias_in(config, name);
     if (!alias)
-        return sw_null(sw_fail(err, SW_E_UNREACHABLE, "brev's ssh configuration has no entry for '%s'", name));
+        return sw_null(sw_fail(err, SW_E_UNREACHABLE, "brev's ssh configuration has no entry for '%s'",
+                               name));
     if (sw_mkdirs(folder, 0700, err) < 0)
         return NULL;
     host = sw_format("ssh://%s%s", alias, conn->with.socket ? conn->with.socket : "");
@@ -89,8 +91,8 @@ static struct sw_connection *keep_engine(struct brev_connection *conn, const cha
     return docker;
 }
 
-struct sw_connection *brev_engine_with(struct brev_connection *conn, const char *name, const char *id, int gpus,
-                                       struct sw_error *err)
+struct sw_connection *brev_engine_with(struct brev_connection *conn, const char *name, const char *id,
+                                       int gpus, struct sw_error *err)
 {
     struct sw_connection *found = find_engine(conn, id, gpus);
     struct sw_connect_options config = conn->config;
@@ -122,7 +124,8 @@ int brev_engine_identity(struct brev_connection *conn, const char *name, const c
 
 json_t *brev_jobs_on(struct brev_connection *conn, const json_t *instance, struct sw_error *err)
 {
-    struct sw_connection *docker = brev_engine(conn, sw_json_str(instance, "name"), sw_json_str(instance, "id"), err);
+    struct sw_connection *docker = brev_engine(conn, sw_json_str(instance, "name"),
+                                               sw_json_str(instance, "id"), err);
 
     return docker ? docker_jobs(docker, err) : NULL;
 }

@@ -90,8 +90,8 @@ bool brev_name_read(const char *name, struct brev_mark *mark);      /* false: no
 
 /* What its complaint means: code, message and hint into err. Always -1. */
 int brev_explain(const char *said, struct sw_error *err);
-/* The name by which ssh reaches the machine, as the configuration that `brev refresh` writes has it: NAME-host,
- * else NAME; owned; NULL: neither. */
+/* The name by which ssh reaches the machine, as the configuration that `brev refresh` writes has it:
+ * NAME-host, else NAME; owned; NULL: neither. */
 char *brev_ssh_alias(const char *config, const char *name);
 
 /* ---- brev.c: the connection ------------------------------------------------------------------------ */
@@ -157,11 +157,11 @@ int brev_refresh(struct brev_connection *conn, bool now, struct sw_error *err);
 /* The connection to the Docker engine of an instance; borrowed. Asks no engine. */
 struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id,
                                   struct sw_error *err);
-/* The same for a job that is to be sent there: it may choose among so many GPUs; 0: their number is not known. */
-struct sw_connection *brev_engine_with(struct brev_connection *conn, const char *name, const char *id, int gpus,
-                                       struct sw_error *err);
-/* The engine of the instance that the job's row names, else of the one that is found by name. SW_E_NOT_FOUND:
- * there is none, and nothing of the job runs. */
+/* The same for a job that is to be sent there: it may choose among so many GPUs; 0: not known. */
+struct sw_connection *brev_engine_with(struct brev_connection *conn, const char *name, const char *id,
+                                       int gpus, struct sw_error *err);
+/* The engine of the instance that the job's row names, else of the one that is found by name.
+ * SW_E_NOT_FOUND: there is none, and nothing of the job runs. */
 struct sw_connection *brev_engine_of(struct brev_connection *conn, const struct sw_jobref *job,
                                      struct sw_error *err);
 /* A question to the job's engine failed with `why`: find out from the list whether the instance is gone, or
@@ -173,7 +173,7 @@ const json_t *brev_instance_of(struct brev_connection *conn, const json_t *list,
                                struct sw_error *err);
 /* Ids and states of the jobs on an instance; owned; NULL + err: it cannot be asked. */
 json_t *brev_jobs_on(struct brev_connection *conn, const json_t *instance, struct sw_error *err);
-int brev_live_jobs(const json_t *jobs, const char *but);    /* those that are not over; `but`: this one apart */
+int brev_live_jobs(const json_t *jobs, const char *but);    /* not over, and not the job `but` */
 /* Who answers: the instance's id and the engine's. */
 int brev_engine_identity(struct brev_connection *conn, const char *name, const char *id, struct sw_buf *out,
                          struct sw_error *err);
@@ -182,9 +182,10 @@ int brev_engine_identity(struct brev_connection *conn, const char *name, const c
 
 /* The instance for a job, ready for it: the one that is named, one of the pool, or a new one; the row of the
  * list, owned; NULL + err. */
-json_t *brev_take(struct brev_connection *conn, const struct sw_plan *plan, int attempt, struct sw_error *err);
-/* Delete the instances that this store created for the job. One on which another job lives, or from which the
- * job's log and results cannot be brought here first, stays: -1 + err. */
+json_t *brev_take(struct brev_connection *conn, const struct sw_plan *plan, int attempt,
+                  struct sw_error *err);
+/* Delete the instances that this store created for the job: their number. One on which another job lives, or
+ * from which the job's log and results cannot be brought here first, stays: -1 + err. */
 int brev_delete_own(struct brev_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 /* "A2-HIGHGPU-1G, 1.20 USD per hour" */
 char *brev_cost_text(struct brev_connection *conn, const json_t *instance);
@@ -207,7 +208,8 @@ struct brev_groups {
     struct brev_group *all;
     size_t count;
 };
-void brev_groups_add(struct brev_groups *groups, struct sw_connection *docker, const json_t *instance, size_t which);
+void brev_groups_add(struct brev_groups *groups, struct sw_connection *docker, const json_t *instance,
+                     size_t which);
 void brev_groups_done(struct brev_groups *groups);
 static inline void brev_groups_auto(struct brev_groups *groups) { brev_groups_done(groups); }
 

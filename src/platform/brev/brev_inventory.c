@@ -31,7 +31,7 @@ int brev_preflight(struct sw_connection *conn, const struct sw_plan *plan, struc
     if (options.instance_id && options.pool)
         return sw_fail(err, SW_E_SPEC, "brev: instance_id and pool exclude each other");
     if (options.pool && (!brev_name_valid(options.pool) || strlen(options.pool) > BREV_POOL_MAX))
-        return sw_fail(err, SW_E_SPEC, "brev: pool: '%.64s' is no name of at most %d letters, digits, '.', '_', '-'",
+        return sw_fail(err, SW_E_SPEC, "brev: pool: '%.64s' is no name of at most %d letters and digits",
                        options.pool, BREV_POOL_MAX);
     return sw_image_ref_parse(plan->image, &image, err);
 }
@@ -52,7 +52,7 @@ static bool check_program(struct brev_connection *conn, json_t *rows)
     sw_autofree char *message = NULL;
 
     brev_check_version(conn, &version, &why);
-    message = version < 0 ? sw_strdup("its version is not known: `brev --version` could not ask for its releases")
+    message = version < 0 ? sw_strdup("its version is not known: `brev --version` does not say it")
               : sw_format("version %d.%d.%d%s", version / 1000000, version / 1000 % 1000, version % 1000,
                           version < NEWEST_SHAPE ? ", with the older form of lists" : "");
     add(rows, "brev program", message, &why);
@@ -64,7 +64,8 @@ static bool check_login(struct brev_connection *conn, json_t *rows)
     struct sw_error why = { 0 };
     sw_auto(json) json_t *organization = brev_organization(conn, &why);
     const char *name = sw_json_str(organization, "name");
-    sw_autofree char *message = sw_format("organisation %s, %s", name ? name : sw_json_str(organization, "id"),
+    sw_autofree char *message = sw_format("organisation %s, %s",
+                                          name ? name : sw_json_str(organization, "id"),
                                           conn->token ? "by BREV_API_TOKEN"
                                           : sw_text_same(conn->login, "own") ? "by your own login"
                                                                              : "by a token that was kept");
@@ -88,7 +89,8 @@ static void check_offer(struct brev_connection *conn, const struct sw_plan *plan
 }
 
 /* An instance that is there: is it usable, and fit for the job? */
-static void check_instance(struct brev_connection *conn, const struct sw_plan *plan, const char *wanted, json_t *rows)
+static void check_instance(struct brev_connection *conn, const struct sw_plan *plan, const char *wanted,
+                           json_t *rows)
 {
     struct sw_error why = { 0 };
     sw_auto(json) json_t *list = brev_list(conn, &why), *more = NULL;

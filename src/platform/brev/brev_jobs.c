@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brev_jobs.c - jobs on their instances: sent, stopped, removed, found again. The Docker platform does the work;
- * here it gets the jobs of each engine together.
+ * brev_jobs.c - jobs on their instances: sent, stopped, removed, found again. The Docker platform does the
+ * work; here it gets the jobs of each engine together.
  */
 #include "platform/brev/brev_internal.h"
 
@@ -14,7 +14,8 @@
 
 /* ---- jobs by engine ------------------------------------------------------------------------------ */
 
-void brev_groups_add(struct brev_groups *groups, struct sw_connection *docker, const json_t *instance, size_t which)
+void brev_groups_add(struct brev_groups *groups, struct sw_connection *docker, const json_t *instance,
+                     size_t which)
 {
     struct brev_group *group = NULL;
 
@@ -41,8 +42,10 @@ void brev_groups_done(struct brev_groups *groups)
 
 static void add_details(json_t *details, const json_t *instance)
 {
-    static const char *const names[][2] = { { "instance", "name" }, { "instance_id", "id" },
-                                            { "instance_type", "instance_type" }, { "engine_id", "engine_id" } };
+    static const char *const names[][2] = {
+        { "instance", "name" }, { "instance_id", "id" }, { "instance_type", "instance_type" },
+        { "engine_id", "engine_id" },
+    };
 
     for (size_t i = 0; i < SW_COUNT(names); i++)
         if (json_object_get(instance, names[i][1]))
@@ -63,16 +66,17 @@ static void drop_instance(struct brev_connection *conn, const struct sw_plan *pl
         sw_hint(err, "the instance that was created for it was deleted");
 }
 
-int brev_submit(struct sw_connection *on, const struct sw_plan *plan, int attempt, const struct sw_secrets *secrets,
-                struct sw_submission *receipt, struct sw_error *err)
+int brev_submit(struct sw_connection *on, const struct sw_plan *plan, int attempt,
+                const struct sw_secrets *secrets, struct sw_submission *receipt, struct sw_error *err)
 {
     struct brev_connection *conn = brev_of(on);
     struct sw_error why = { 0 };
     sw_auto(json) json_t *instance = brev_take(conn, plan, attempt, &why);
     int gpus = instance && brev_plan_gpus(plan) > 0
                    ? brev_gpu_count(brev_types(conn, true, NULL), sw_json_str(instance, "instance_type")) : 0;
-    struct sw_connection *docker = instance ? brev_engine_with(conn, sw_json_str(instance, "name"),
-                                                               sw_json_str(instance, "id"), gpus, &why) : NULL;
+    struct sw_connection *docker = instance
+        ? brev_engine_with(conn, sw_json_str(instance, "name"), sw_json_str(instance, "id"), gpus, &why)
+        : NULL;
 
     if (!docker || docker_submit(docker, plan, attempt, secrets, receipt, &why) < 0) {
         drop_instance(conn, plan, &why);
@@ -130,7 +134,8 @@ static void for_engines(struct brev_connection *conn, struct sw_batch_job *jobs,
             jobs[i].result = 0;
 }
 
-static void cancel_some(struct sw_connection *docker, struct sw_batch_job *jobs, size_t count, void *deadline_ms)
+static void cancel_some(struct sw_connection *docker, struct sw_batch_job *jobs, size_t count,
+                        void *deadline_ms)
 {
     docker_cancel(docker, jobs, count, *(int64_t *)deadline_ms);
 }
@@ -159,7 +164,8 @@ static void warn(const struct brev_connection *conn, const struct sw_error *why)
 }
 
 /* What is on this machine: also of one whose instance is gone. */
-static int remove_local(const struct brev_connection *conn, const char *id, bool keep_results, struct sw_error *err)
+static int remove_local(const struct brev_connection *conn, const char *id, bool keep_results,
+                        struct sw_error *err)
 {
     sw_autofree char *folder = sw_format("%s/docker/%s", conn->state_dir, id);
 
@@ -175,10 +181,12 @@ void brev_cleanup(struct sw_connection *on, struct sw_batch_job *jobs, size_t co
     for_engines(conn, jobs, count, clean_some, &cleaning);
     for (size_t i = 0; i < count; i++) {
         struct sw_error why = { 0 };
-        bool gone = brev_delete_own(conn, jobs[i].job, &why) == 0;
+        int deleted = brev_delete_own(conn, jobs[i].job, &why);
 
-        if (!gone)
+        if (deleted < 0)
             warn(conn, &why);
+        if (deleted > 0 && jobs[i].result < 0)
+            jobs[i].result = 0;              /* with all that was on it */
         if (jobs[i].result == 0)
             jobs[i].result = remove_local(conn, jobs[i].job->id, keep_results, &jobs[i].err);
     }
@@ -211,8 +219,8 @@ void brev_finalize(struct sw_connection *on, const struct sw_jobref *const *jobs
     }
 }
 
-void brev_evidence(struct sw_connection *conn, const struct sw_observation *const *seen, struct sw_evidence *out,
-                   size_t count, int64_t deadline_ms)
+void brev_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                   struct sw_evidence *out, size_t count, int64_t deadline_ms)
 {
     for (size_t i = 0; i < count; i++) {
         bool there = !seen[i]->by_absence && !sw_text_same(seen[i]->reason, SW_REASON_NODE_LOST);
@@ -275,7 +283,8 @@ json_t *brev_jobs(struct sw_connection *on, struct sw_error *err)
     size_t i;
 
     json_array_foreach(list, i, each) {
-        sw_auto(json) json_t *some = brev_use(each, NULL) == BREV_USABLE ? brev_jobs_on(conn, each, NULL) : NULL;
+        sw_auto(json) json_t *some = brev_use(each, NULL) == BREV_USABLE ? brev_jobs_on(conn, each, NULL)
+                                                                         : NULL;
 
         if (some)
             json_array_extend(all, some);
@@ -286,7 +295,8 @@ json_t *brev_jobs(struct sw_connection *on, struct sw_error *err)
 /* ---- orphans ------------------------------------------------------------------------------------- */
 
 /* Of a job that this store does not know any more. */
-static void add_instance(struct brev_connection *conn, const struct sw_orphans *search, const json_t *instance)
+static void add_instance(struct brev_connection *conn, const struct sw_orphans *search,
+                         const json_t *instance)
 {
     const char *name = sw_json_str(instance, "name"), *kept = NULL;
     bool usable = brev_use(instance, NULL) == BREV_USABLE;

@@ -2,10 +2,10 @@
 /*
  * brev_login.c - as whom the brev program runs.
  *
- * Without BREV_API_TOKEN that is the user's own login. With it the program gets a home of its own, one for each
- * name of a login, so the user's login, active organisation and ssh configuration stay as they are. The token
- * is written into the program's credentials file there, as `brev login --token` would do: on a command line
- * every user of the machine could read it (docs/decisions/0066-brev-token-in-a-file.md).
+ * Without BREV_API_TOKEN that is the user's own login. With it the program gets a home of its own, one for
+ * each name of a login, so the user's login, active organisation and ssh configuration stay as they are. The
+ * token is written into the program's credentials file there, as `brev login --token` would do: on a command
+ * line every user of the machine could read it (docs/decisions/0066-brev-place-and-token.md).
  */
 #include "platform/brev/brev_internal.h"
 
@@ -32,7 +32,7 @@ int brev_login_find(struct brev_connection *conn, struct sw_error *err)
     const char *token = value_of(conn, "BREV_API_TOKEN"), *home = value_of(conn, "HOME");
 
     if (conn->with.login && !brev_name_valid(conn->with.login))
-        return sw_fail(err, SW_E_SPEC, "'%.64s' is no name for a login: letters, digits, '.', '_' and '-' are",
+        return sw_fail(err, SW_E_SPEC, "'%.64s' is no name for a login: use letters and digits",
                        conn->with.login);
     conn->login = sw_strdup(conn->with.login ? conn->with.login : token ? "default" : OWN);
     if (sw_text_same(conn->login, OWN)) {
@@ -76,7 +76,8 @@ static void render_credentials(struct sw_buf *out, const char *token, const char
 /* The program renews what is in the file by itself: the same token is not written over it a second time. */
 int brev_login_write(struct brev_connection *conn, bool again, struct sw_error *err)
 {
-    sw_autofree char *folder = sw_path_join(conn->home, ".brev"), *file = sw_path_join(folder, "credentials.json");
+    sw_autofree char *folder = sw_path_join(conn->home, ".brev");
+    sw_autofree char *file = sw_path_join(folder, "credentials.json");
     sw_autofree char *mark = sw_path_join(folder, "slipway-token"), *written = NULL;
     struct sw_buf text = SW_BUF_INIT;
     char digest[SW_DIGEST_HEX];

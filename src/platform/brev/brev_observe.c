@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brev_observe.c - all jobs of a connection: one list of instances, and one list of containers on each instance
- * that has jobs.
+ * brev_observe.c - all jobs of a connection: one list of instances, and one list of containers on each
+ * instance that has jobs.
  *
  * An instance that is stopped or does not answer says nothing about its jobs: they keep their state. Only the
  * list itself decides that a job ended with its instance: it failed, or it is gone from two lists in a row.
@@ -113,7 +113,8 @@ static void doubt_absence(struct brev_connection *conn, const struct brev_group 
 
         if ((seen->presence == SW_PRESENT && !seen->by_absence) || !was)
             continue;
-        if (!asked && brev_engine_identity(conn, name, sw_json_str(group->instance, "id"), &identity, NULL) < 0)
+        if (!asked &&
+            brev_engine_identity(conn, name, sw_json_str(group->instance, "id"), &identity, NULL) < 0)
             sw_buf_clear(&identity);
         asked = true;
         if (!identity.length || !sw_identity_same(was, sw_buf_text(&identity))) {

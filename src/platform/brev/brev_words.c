@@ -5,8 +5,8 @@
  * The program has one exit code for everything that goes wrong, so its words are all there is. They decide
  * whether we log in again, ask once more or stop; what has no row is a refusal with its own last words.
  *
- * An instance that Slipway creates is called PREFIX_JOB_STORE: PREFIX is "slipway" or a pool, JOB the job's id,
- * STORE the first eight digits of the store's. No id holds an underscore, so a name is read from its end.
+ * An instance that Slipway creates is called PREFIX_JOB_STORE: PREFIX is "slipway" or a pool, JOB the job's
+ * id, STORE the first eight digits of the store's. No id holds an underscore, so a name is read from its end.
  *
  * Pure.
  */
@@ -271,7 +271,8 @@ bool brev_name_valid(const char *name)
 
 void brev_name(char out[BREV_NAME_SIZE], const char *prefix, const char *job, const char *store, int attempt)
 {
-    int used = snprintf(out, BREV_NAME_SIZE, "%.*s_%s_%.8s", BREV_POOL_MAX, prefix, job, store ? store : "00000000");
+    int used = snprintf(out, BREV_NAME_SIZE, "%.*s_%s_%.8s", BREV_POOL_MAX, prefix, job,
+                        store ? store : "00000000");
 
     if (attempt > 1 && used < BREV_NAME_MAX)
         snprintf(out + used, BREV_NAME_SIZE - (size_t)used, "_%d", attempt % 1000);
@@ -310,7 +311,7 @@ bool brev_name_read(const char *name, struct brev_mark *mark)
 #define LOG_IN "log in with `brev login`, or set BREV_API_TOKEN (tokens last about an hour)"
 #define UPDATE "update the brev program; Slipway was written for 0.6.327"
 
-static const struct complaint {
+static const struct brev_complaint {
     const char *said;                /* looked for anywhere, any case */
     enum sw_code code;
     const char *means, *hint;
@@ -342,7 +343,7 @@ int brev_explain(const char *said, struct sw_error *err)
     const char *space = *said ? ": " : "";
 
     for (size_t i = 0; i < SW_COUNT(complaints); i++) {
-        const struct complaint *row = &complaints[i];
+        const struct brev_complaint *row = &complaints[i];
 
         if (!strcasestr(said, row->said))
             continue;

@@ -38,11 +38,12 @@ extern const struct sw_option docker_options[];
 extern const char *const docker_pull_policies[], *const docker_run_as[], *const docker_results_ways[],
                   *const docker_entrypoints[];
 
-/* What a job may say about its containers, for every platform that is built on this one. The rows fill members
- * of TYPE; INTO is what stands before their names there: nothing, or `docker.`. */
+/* What a job may say about its containers, for every platform that is built on this one. The rows fill
+ * members of TYPE; INTO is what stands before their names there: nothing, or `docker.`. */
 #define DOCKER_JOB_OPTIONS(TYPE, INTO) \
-    { "pull", SW_CHOICE, SW_JOB, SW_FILLS(TYPE, INTO pull), .initial = "missing", .env = "DOCKER_PULL_POLICY", \
-      .choices = docker_pull_policies, .help = "when the image is fetched: always, missing, never" }, \
+    { "pull", SW_CHOICE, SW_JOB, SW_FILLS(TYPE, INTO pull), .initial = "missing", \
+      .env = "DOCKER_PULL_POLICY", .choices = docker_pull_policies, \
+      .help = "when the image is fetched: always, missing, never" }, \
     { "network", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO network), .initial = "tao_default", \
       .env = "DOCKER_NETWORK", .help = "network of the containers; made when it is missing" }, \
     { "mounts", SW_TEXTS, SW_JOB, SW_FILLS(TYPE, INTO mounts), .trust = SW_TRUST_PROFILE, \

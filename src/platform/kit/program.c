@@ -23,7 +23,7 @@ enum { COMPLAINT_MAX = 4096, COMPLAINT_SHOWN = 300 };
 extern char **environ;
 
 struct running {                         /* under way */
-    const struct sw_program *program;
+    const struct sw_program_call *program;
     char **environment;                  /* the list is owned, its texts are not */
     int output[2], complaint[2];
     pid_t pid;
@@ -144,7 +144,8 @@ static int listen_to(const struct running *running, int process, struct sw_progr
 
 static void close_all(const struct running *running)
 {
-    const int ends[] = { running->output[0], running->output[1], running->complaint[0], running->complaint[1] };
+    const int ends[] = { running->output[0], running->output[1], running->complaint[0],
+                         running->complaint[1] };
 
     for (size_t i = 0; i < SW_COUNT(ends); i++)
         if (ends[i] >= 0)
@@ -165,7 +166,8 @@ static int follow(const struct running *running, struct sw_program_reply *reply,
     return result;
 }
 
-int sw_program_run(const struct sw_program *program, struct sw_program_reply *reply, struct sw_error *err)
+int sw_program_run(const struct sw_program_call *program, struct sw_program_reply *reply,
+                   struct sw_error *err)
 {
     sw_autofree char **environment = environment_of(program->added);
     struct running running = { .program = program, .environment = environment, .output = { -1, -1 },

@@ -11,9 +11,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-struct sw_program {                      /* all borrowed */
-    const char *const *argv;             /* NULL-ended; the first is looked for in PATH unless it has a slash */
-    char *const *added;                  /* "NAME=value", instead of this process's own; NULL-ended, or NULL */
+struct sw_program_call {                      /* all borrowed */
+    const char *const *argv;             /* NULL-ended; without a slash the first is looked for in PATH */
+    char *const *added;                  /* "NAME=value", before this process's own; NULL-ended, or NULL */
     size_t output_max;
     int64_t patience_ms;
 };
@@ -29,7 +29,8 @@ static inline void sw_program_reply_auto(struct sw_program_reply *reply) { sw_pr
 /* 0: it ran to its end, whatever exit_code says. -1: SW_E_UNSUPPORTED (it cannot be started), SW_E_TIMEOUT,
  * SW_E_REFUSED (it printed too much), SW_E_IO; it and all that it started are ended then. A process that it
  * leaves behind with its output open is not waited for. `reply` starts as { 0 }. */
-int sw_program_run(const struct sw_program *program, struct sw_program_reply *reply, struct sw_error *err);
+int sw_program_run(const struct sw_program_call *program, struct sw_program_reply *reply,
+                   struct sw_error *err);
 
 /* The end of its complaint, at most 300 bytes, harmless on a terminal; owned; "": it said nothing. */
 char *sw_program_words(const struct sw_program_reply *reply);

@@ -43,8 +43,8 @@ static void forget_variables(char **added)
     free(added);
 }
 
-static int run(const struct kube_exec *exec, const struct sw_program *program, struct sw_program_reply *reply,
-               struct sw_error *err)
+static int run(const struct kube_exec *exec, const struct sw_program_call *program,
+               struct sw_program_reply *reply, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     sw_autofree char *words = NULL;
@@ -70,13 +70,14 @@ int kube_exec_run(const struct kube_exec *exec, const struct kube_cluster *clust
 {
     sw_autofree const char **argv = argv_of(exec);
     char **added = variables_of(exec, cluster);
-    const struct sw_program program = { .argv = argv, .added = added, .output_max = KUBE_ANSWER_MAX,
+    const struct sw_program_call program = { .argv = argv, .added = added, .output_max = KUBE_ANSWER_MAX,
                                         .patience_ms = patience_ms };
     sw_auto(sw_program_reply) struct sw_program_reply reply = { 0 };
     int result = run(exec, &program, &reply, err);
 
     if (result == 0)
-        result = kube_exec_answer(sw_buf_text(&reply.output), reply.output.length, exec->api_version, out, err);
+        result = kube_exec_answer(sw_buf_text(&reply.output), reply.output.length, exec->api_version, out,
+                                  err);
     forget_variables(added);
     return result < 0 ? sw_wrap(err, "the program '%s', which says who the user is", exec->command) : 0;
 }

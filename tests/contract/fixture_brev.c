@@ -14,8 +14,7 @@ static int common(struct sw_request *request, struct sw_error *err)
 {
     const char *image = getenv("SLIPWAY_TEST_IMAGE");
 
-    if (sw_request_set(request, "image", image ? image : "no-image", err) < 0 ||
-        sw_request_set(request, "brev.instance_id", "bench", err) < 0)
+    if (sw_request_set(request, "image", image ? image : "no-image", err) < 0)
         return -1;
     return sw_request_set(request, "brev.mounts", mount, err);
 }
@@ -33,6 +32,7 @@ static void begin(const char *dir)
     disturb(dir, NULL);
     snprintf(mount, sizeof mount, "%s:%s", dir, dir);
     docker_fixture_own_gpu(dir);
+    setenv("BREV_INSTANCE_ID", "bench", 1);
 }
 
 /* docs/use/platforms/brev.md says so of `inputs` and `outputs`. */

@@ -30,7 +30,7 @@ static void brev_close(struct sw_connection *closing)
     if (!conn)
         return;
     for (size_t i = 0; i < conn->engine_count; i++) {
-        sw_platform_docker.close(conn->engines[i].docker);
+        brev_engine_close(conn->engines[i].docker);
         free(conn->engines[i].id);
     }
     free(conn->engines);
@@ -183,7 +183,7 @@ static struct sw_connection *named_engine(struct brev_connection *conn, struct s
 
     if (!wanted) {
         sw_fail(err, SW_E_UNSUPPORTED, "which instance's files are meant is not said");
-        sw_hint(err, "name it in the profile: [brev] instance_id = \"NAME\"");
+        sw_hint(err, "name it: BREV_INSTANCE_ID, or instance_id in the profile");
     } else if (list && !found) {
         sw_fail(err, SW_E_NOT_FOUND, "Brev has no instance '%s'", wanted);
     }

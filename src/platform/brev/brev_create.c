@@ -184,9 +184,10 @@ static int pause_shown(const struct brev_connection *conn, const char *name, con
     return 0;
 }
 
-/* One look. 1: it can be used; 0: not yet, `note` says why; -1 + err: never. */
-static int is_ready(struct brev_connection *conn, const char *name, json_t **instance, const char **note,
-                    struct sw_error *err)
+/* One look. 1: it can be used; 0: not yet, `note` says why; -1 + err: never. *fresh: it comes up just now, so
+ * that its engine may need a moment more. */
+static int is_ready(struct brev_connection *conn, const char *name, bool *fresh, json_t **instance,
+                    const char **note, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf identity = SW_BUF_INIT;
     struct sw_error why = { 0 };
@@ -203,11 +204,12 @@ static int is_ready(struct brev_connection *conn, const char *name, json_t **ins
         return sw_hint(err, use == BREV_STOPPED ? "start it: brev start %s" : "delete it: brev delete %s",
                        name);
     }
+    *fresh |= use == BREV_COMING;
     if (use == BREV_COMING)
         return 0;
     if (brev_engine_identity(conn, name, sw_json_str(found, "id"), &identity, &why) < 0) {
         *note = "is ready, and its Docker engine does not answer yet";
-        if (why.code != SW_E_UNREACHABLE && why.code != SW_E_TIMEOUT && why.code != SW_E_REFUSED)
+        if (!*fresh || (why.code != SW_E_UNREACHABLE && why.code != SW_E_TIMEOUT && why.code != SW_E_REFUSED))
             return sw_pass(err, &why);
         brev_refresh(conn, false, NULL);
         return 0;
@@ -217,7 +219,7 @@ static int is_ready(struct brev_connection *conn, const char *name, json_t **ins
     return 1;
 }
 
-static json_t *wait_ready(struct brev_connection *conn, const char *name, int64_t patience_ms,
+static json_t *wait_ready(struct brev_connection *conn, const char *name, bool fresh, int64_t patience_ms,
                           struct sw_error *err)
 {
     int64_t deadline_ms = sw_monotonic_ms() + patience_ms, pause_ms = POLL_FIRST_MS;
@@ -225,7 +227,7 @@ static json_t *wait_ready(struct brev_connection *conn, const char *name, int64_
     json_t *instance = NULL;
     int ready;
 
-    while ((ready = is_ready(conn, name, &instance, &note, err)) == 0) {
+    while ((ready = is_ready(conn, name, &fresh, &instance, &note, err)) == 0) {
         if (sw_monotonic_ms() >= deadline_ms) {
             sw_fail(err, SW_E_REFUSED, "the instance '%s' %s after %lld s; it exists and costs money", name,
                     note, (long long)(patience_ms / 1000));
@@ -306,7 +308,7 @@ static void search_pool(struct brev_connection *conn, const struct sw_plan *plan
     }
 }
 
-/* The name of an instance that is there, or of one that is created now. */
+/* The name of an instance that is there, 0; or of one that is created now, 1. */
 static int choose(struct brev_connection *conn, const struct sw_plan *plan,
                   const struct brev_job_options *options, int attempt, char name[BREV_NAME_SIZE],
                   struct sw_error *err)
@@ -335,16 +337,16 @@ static int choose(struct brev_connection *conn, const struct sw_plan *plan,
         return 0;
     }
     brev_name(name, brev_prefix(options), plan->job_id, plan->store_id, attempt);
-    return create(conn, plan, name, list, err);
+    return create(conn, plan, name, list, err) < 0 ? -1 : 1;
 }
 
 json_t *brev_take(struct brev_connection *conn, const struct sw_plan *plan, int attempt, struct sw_error *err)
 {
     const struct brev_job_options options = brev_job_options(plan->options);
     char name[BREV_NAME_SIZE];
+    int created = choose(conn, plan, &options, attempt, name, err);
 
-    return choose(conn, plan, &options, attempt, name, err) < 0 ? NULL
-           : wait_ready(conn, name, options.ready_ms, err);
+    return created < 0 ? NULL : wait_ready(conn, name, created > 0, options.ready_ms, err);
 }
 
 /* ---- delete -------------------------------------------------------------------------------------- */

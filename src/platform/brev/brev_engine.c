@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/state.h"
+#include "platform/kit/log.h"
 
 #define CONFIG_MAX (1024u * 1024)
 
@@ -63,6 +64,12 @@ static json_t *docker_way(struct brev_connection *conn, const char *name, const 
                                                      : numbers(gpus)));
 }
 
+void brev_engine_close(struct sw_connection *docker)
+{
+    docker_of(docker)->spools = NULL;                /* the connection's own */
+    sw_platform_docker.close(docker);
+}
+
 static struct sw_connection *find_engine(struct brev_connection *conn, const char *id, int gpus)
 {
     struct sw_connection *found = NULL;
@@ -81,7 +88,7 @@ static struct sw_connection *keep_engine(struct brev_connection *conn, const cha
     struct sw_connection *found = find_engine(conn, id, gpus);
 
     if (found) {                     /* another thread was faster */
-        sw_platform_docker.close(docker);
+        brev_engine_close(docker);
         return found;
     }
     pthread_mutex_lock(&conn->lock);
@@ -102,7 +109,11 @@ struct sw_connection *brev_engine_with(struct brev_connection *conn, const char 
         return found;
     config.options = way;
     found = sw_platform_docker.open(&config, err);
-    return found ? keep_engine(conn, id, gpus, found) : NULL;
+    if (!found)
+        return NULL;
+    sw_log_spools_close(docker_of(found)->spools);   /* one set of copies for all engines */
+    docker_of(found)->spools = conn->spools;
+    return keep_engine(conn, id, gpus, found);
 }
 
 struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id,
@@ -223,8 +234,7 @@ int brev_engine_doubt(struct brev_connection *conn, const struct sw_jobref *job,
                       struct sw_error *err)
 {
     const char *name = sw_json_str(job->details, "instance"), *note = NULL;
-    sw_auto(json) json_t *list = why->code == SW_E_UNREACHABLE || why->code == SW_E_TIMEOUT
-                                     ? brev_list(conn, NULL) : NULL;
+    sw_auto(json) json_t *list = why->code == SW_E_UNREACHABLE ? brev_list(conn, NULL) : NULL;
     const json_t *found = list ? brev_instance_of(conn, list, job, NULL) : NULL;
 
     if (!list)

@@ -118,7 +118,7 @@ struct brev_connection {             /* what struct sw_connection is for this pl
     bool logged_in;
     json_t *types[2];                /* of machines without and with GPUs; NULL: not asked yet */
     int64_t refreshed_ms;            /* when `brev refresh` was last run; 0: never */
-    struct sw_log_spools *spools;    /* where the engines' connections have theirs */
+    struct sw_log_spools *spools;    /* of all engines */
 };
 
 static inline struct brev_connection *brev_of(const struct sw_connection *conn)
@@ -157,6 +157,7 @@ int brev_refresh(struct brev_connection *conn, bool now, struct sw_error *err);
 /* The connection to the Docker engine of an instance; borrowed. Asks no engine. */
 struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id,
                                   struct sw_error *err);
+void brev_engine_close(struct sw_connection *docker);
 /* The same for a job that is to be sent there: it may choose among so many GPUs; 0: not known. */
 struct sw_connection *brev_engine_with(struct brev_connection *conn, const char *name, const char *id,
                                        int gpus, struct sw_error *err);

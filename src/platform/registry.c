@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "platform/platform.h"
 
+extern const struct sw_platform sw_platform_brev;
 extern const struct sw_platform sw_platform_docker;
 extern const struct sw_platform sw_platform_kubernetes;
 extern const struct sw_platform sw_platform_lepton;
@@ -27,6 +28,7 @@ static const struct sw_platform *const platforms[] = {
     &sw_platform_kubernetes,
     &sw_platform_lepton,
     &sw_platform_runai,
+    &sw_platform_brev,
     &sw_platform_rehearsal,
 #ifdef SW_TEST_PLATFORM
     &SW_TEST_PLATFORM,

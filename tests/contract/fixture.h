@@ -63,6 +63,12 @@ struct fixture {
 int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum behaviour wanted,
                 int64_t number, struct sw_error *err);
 
+/* fixture_docker.c: a socket beside the engine that leads to it, disturbed like `api` (NULL: not); and one
+ * GPU for this case alone. */
+void docker_fixture_lead(const char *dir, const char *api, char *link, size_t size);
+void docker_fixture_own_gpu(const char *dir);
+
+extern const struct fixture fixture_brev;
 extern const struct fixture fixture_docker;
 extern const struct fixture fixture_kubernetes;
 extern const struct fixture fixture_lepton;

@@ -44,7 +44,7 @@ static void write_settings(const char *dir)
 
 static void begin(const char *dir)
 {
-    const char *port = stand_in_begin("lepton");
+    const char *port = stand_in_begin("lepton/server");
     char url[96];
 
     write_settings(dir);

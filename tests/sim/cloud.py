@@ -35,6 +35,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "docker"
 from engine_api import Engine  # noqa: E402
 
 BODY_MOST = 3 << 20                      # what a Kubernetes API server takes in one request
+PIECE = 16384                            # how much of a line the engine takes at once
 STAMP = 20                               # nanoseconds of 19 digits, and a space
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -257,30 +258,47 @@ class Log:
         self.file.truncate(len(whole))
         self.file.seek(len(whole))
     def copy(self, reply):
-        """The engine's stream, from the time of the last line on. A frame without an end of line is a piece of a
-        long one; each frame has a time of its own in front."""
-        skip, left, open_lines = self.same, b"", {}
+        """The engine's stream, from the time of the last line on. A long line comes in pieces of PIECE bytes with the
+        same time; neither the last nor any other of them has an end of line."""
+        self.skip, open_lines = self.same, {}
+        for frames in self.frames(reply):
+            out = []
+            for kind, frame in frames:
+                stamp, _, said = frame.partition(b" ")
+                begun, held = nanoseconds(stamp), open_lines.pop(kind, None)
+                if held and held[0] != begun:
+                    out += self.kept(*held)
+                    held = None
+                line = held[1] + said if held else said
+                if said.endswith(b"\n") or len(said) < PIECE:
+                    out += self.kept(begun, line)
+                else:
+                    open_lines[kind] = (begun, line)
+            self.file.write(b"".join(out))
+        self.file.write(b"".join(line for held in open_lines.values() for line in self.kept(*held)))
+
+    @staticmethod
+    def frames(reply):
+        """Lists of (stream, bytes), as many as came at once."""
+        left = b""
         while piece := reply.read1(1 << 18):
-            left += piece
-            at, out = 0, []
+            left, at, found = left + piece, 0, []
             while len(left) - at >= 8:
                 kind, size = struct.unpack_from(">BxxxL", left, at)
                 if len(left) - at - 8 < size:
                     break
-                frame = left[at + 8:at + 8 + size]
+                found.append((kind, left[at + 8:at + 8 + size]))
                 at += 8 + size
-                stamp, _, said = frame.partition(b" ")
-                begun, line = open_lines.pop(kind, None) or (nanoseconds(stamp), b"")
-                if not said.endswith(b"\n"):
-                    open_lines[kind] = (begun, line + said)
-                    continue
-                if skip and begun <= self.last:
-                    skip -= 1
-                    continue
-                self.last, self.same = (begun, 1) if begun > self.last else (self.last, self.same + 1)
-                out.append(b"%019d %s" % (self.last, line + said))
             left = left[at:]
-            self.file.write(b"".join(out))
+            yield found
+
+    def kept(self, begun, line):
+        """The line as it is written; nothing, when it was copied before."""
+        if self.skip and begun <= self.last:
+            self.skip -= 1
+            return ()
+        self.last, self.same = (begun, 1) if begun > self.last else (self.last, self.same + 1)
+        return (b"%019d %s\n" % (self.last, line[:-1] if line.endswith(b"\n") else line),)
 
     def close(self):
         self.file.close()

@@ -189,22 +189,41 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json
 
 /* ---- stop ----------------------------------------------------------------------------------- */
 
+/* Ended, or stopped by anyone: Lepton refuses to stop it once more. */
+static bool is_over(const json_t *job)
+{
+    enum sw_state state = lepton_state(sw_json_str(json_object_get(job, "status"), "state"), NULL);
+
+    return sw_state_is_final(state) || state == SW_PAUSED;
+}
+
+/* It may have ended since it was looked at: then the refusal means nothing. */
+static int send_stop(struct sw_connection *conn, const char *name, const char *path, struct sw_error *err)
+{
+    sw_auto(json) json_t *body = json_pack("{s:{s:b}}", "spec", "stopped", 1), *job = NULL;
+    struct sw_error why = { 0 };
+
+    if (lepton_call(conn, "PATCH", path, body, NULL, &why) == 0)
+        return 0;
+    job = why.code == SW_E_CONFLICT ? get(conn, name, NULL) : NULL;
+    return is_over(job) ? 0 : sw_pass(err, &why);
+}
+
 static int stop(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err)
 {
-    sw_auto(json) json_t *job = get(conn, name, err), *body = json_pack("{s:{s:b}}", "spec", "stopped", 1);
+    sw_auto(json) json_t *job = get(conn, name, err);
     const char *id = lepton_label(job, LEPTON_ID);
     sw_autofree char *path = job ? sw_rest_path("/jobs/%s", lepton_meta(job, "id")) : NULL;
     sw_autofree char *folder = job ? lepton_note_path(conn, id, attempt_of(job), "") : NULL;
     sw_autofree char *note = job ? sw_path_join(folder, "asked") : NULL;
-    enum sw_state state = lepton_state(sw_json_str(json_object_get(job, "status"), "state"), NULL);
 
     if (!job)
         return -1;
-    if (sw_state_is_final(state))
+    if (is_over(job))
         return 0;
     if (sw_mkdirs(folder, 0700, err) < 0 || sw_file_write(note, why, strlen(why), 0600, err) < 0)
         return -1;
-    return lepton_call(conn, "PATCH", path, body, NULL, err);
+    return send_stop(conn, name, path, err);
 }
 
 const struct sw_jobs_api lepton_api = { name_of, list, get, lepton_read, stop, detail };

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """api_client.py - a server in a folder of its own and the shortest client of it, for the checks of the stand-in."""
 import base64
-import http.client
 import json
 import os
 import pathlib
-import shutil
 import socket
 import struct
-import subprocess
 import sys
-import tempfile
 import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent))
+sys.path.insert(0, str(HERE.parent))
+from cloud_client import StandIn  # noqa: E402
 from harness.client import PATIENCE, expect, until  # noqa: E402
 
 CLIENT = {"grantType": "client_credentials", "clientID": "client-of-the-suite", "clientSecret": "secret-of-the-suite"}
@@ -25,50 +22,17 @@ def body(name="train-abcdefgh", **spec):
     return {"name": name, "projectId": "4501", "clusterId": CLUSTER, "spec": {"image": "slipway-test:busybox", **spec}}
 
 
-class Client:
+class Client(StandIn):
     def __init__(self, engine=""):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="runai-check-"))
-        self.server = subprocess.Popen([sys.executable, HERE / "server", self.folder, engine], start_new_session=True,
-                                       env={"PATH": os.environ["PATH"]}, stderr=open(self.folder / "errors", "wb"))
-        self.port = until(lambda: (self.folder / "port").exists() and int((self.folder / "port").read_text()), "a port")
         self.token = None
-
-    def close(self):
-        self.server.kill()
-        self.server.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def explain(self):
-        return (self.folder / "errors").read_text()[-3000:]
-
-    def set(self, **settings):
-        new = self.folder / "settings.new"
-        new.write_text(json.dumps(settings))
-        os.replace(new, self.folder / "settings.json")
-
-    def fault(self, words):
-        new = self.folder / "faults.new"
-        new.write_text(words)
-        os.replace(new, self.folder / "faults")
-
-    def raw(self, method, path, data=None, headers=None):
-        """(status, headers, bytes)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.request(method, path, data, {"Accept": "application/json", **(headers or {})})
-        reply = connection.getresponse()
-        out = reply.status, reply.headers, reply.read()
-        connection.close()
-        return out
+        super().__init__(HERE / "server", engine)
 
     def ask(self, method, path, said=None, token=True):
         """(status, answer)"""
         if token is True:
             self.token = self.token or self.ask("POST", "/api/v1/token", CLIENT, None)[1]["accessToken"]
             token = self.token
-        headers = {**({"Authorization": f"Bearer {token}"} if token else {}),
-                   **({"Content-Type": "application/json"} if said is not None else {})}
-        status, _, answer = self.raw(method, path, json.dumps(said) if said is not None else None, headers)
-        return status, json.loads(answer) if answer[:1] in (b"{", b"[", b'"') else answer.decode()
+        return self.say(method, path, said, token)
 
     def get(self, path, **query):
         status, answer = self.ask("GET", path + ("?" + urllib.parse.urlencode(query) if query else ""))
@@ -119,6 +83,3 @@ class Client:
             out.append((data[0] & 15, data[at:at + size]))
             data = data[at + size:]
         return out
-
-    def requests(self):
-        return [line.split() for line in (self.folder / "requests").read_text().splitlines()]

@@ -10,12 +10,17 @@
 #ifndef SW_PLATFORM_KIT_LOG_PAGES_H
 #define SW_PLATFORM_KIT_LOG_PAGES_H
 
+#include "platform/kit/rest.h"
 #include "platform/platform.h"
 
 struct sw_log_line {
     int64_t at_ns, order;
-    const char *text;                /* borrowed from the page */
+    const char *text;                /* borrowed from the page; may hold NULs */
+    size_t length;
 };
+
+/* A call whose answer is such a page, owned; NULL + err. Lines may hold any byte, NUL too. */
+json_t *sw_log_page_get(struct sw_rest *rest, const struct sw_rest_call *call, struct sw_error *err);
 
 /* All streams of a page by time, oldest first, owned; entries that are no lines are left out. Pure. */
 struct sw_log_line *sw_log_page_lines(const json_t *page, size_t *count);

@@ -149,8 +149,8 @@ const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after
 
 /* ---- lepton_log.c --------------------------------------------------------------------------- */
 
-/* Did it end just now, and are the reports of its ranks not in the log yet? `reports` (NULL: not wanted): the last
- * line of each rank, {"0": text}, owned; NULL: not read. */
+/* Did it end just now, and are the reports of its ranks not in the log yet? `reports` (NULL: not wanted):
+ * the last line of each rank, {"0": text}, owned; NULL: not read. */
 bool lepton_is_late(struct sw_connection *conn, const json_t *job, const char *id, json_t **reports);
 SW_PLATFORM_SLOT(lepton, log_fetch);
 

@@ -17,7 +17,7 @@
 
 #define MS_NS    INT64_C(1000000)
 #define RANGE_NS (INT64_C(30) * 86400 * 1000 * MS_NS)
-enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000, LATE_MS = 30000 };
+enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000, LATE_MS = 30000, PATIENCE_MS = 120000 };
 
 /* ---- questions ------------------------------------------------------------------------------ */
 
@@ -37,16 +37,13 @@ static json_t *ask(const struct log_query *query, const char *direction, int lim
         { query->selector, query->name }, { "replica", query->replica }, { "start", from }, { "end", end },
         { "limit", most }, { "direction", direction }, { "timestamps", "true" }, { "q", text },
         { "job_query_mode", LEPTON_ALL_JOBS }, { 0 } };
-    json_t *page = NULL;
 
     snprintf(from, sizeof from, "%lld", (long long)query->from_ns);
     snprintf(end, sizeof end, "%lld", (long long)query->end_ns);
     snprintf(most, sizeof most, "%d", limit);
-    if (sw_rest_call(lepton_of(query->conn)->rest, &(struct sw_rest_call){
-            .path = "/logs", .query = pairs, .repeatable = true, .stall_ms = query->stall_ms,
-            .silence_counts = query->stall_ms != 0 }, &page, err) < 0)
-        return NULL;
-    return page ? page : json_object();
+    return sw_log_page_get(lepton_of(query->conn)->rest, &(struct sw_rest_call){
+        .path = "/logs", .query = pairs, .repeatable = true, .stall_ms = query->stall_ms,
+        .silence_counts = query->stall_ms != 0, .deadline_ms = sw_monotonic_ms() + PATIENCE_MS }, err);
 }
 
 /* A page of one run, for kit/log_pages.h. */
@@ -138,8 +135,8 @@ static char *replica_id(struct sw_connection *conn, const json_t *job, int rank,
     return one ? sw_strdup(lepton_meta(one, "id") ? lepton_meta(one, "id") : lepton_meta(one, "name")) : NULL;
 }
 
-/* Lines are stored a moment later than they are written: the log is whole when the reports at its end are there,
- * or some time after the end. */
+/* Lines are stored a moment later than they are written: the log is whole when the reports at its end are
+ * there, or some time after the end. */
 static enum sw_log_life life_of(struct sw_connection *conn, const json_t *job, const char *id)
 {
     const json_t *status = json_object_get(job, "status");

@@ -135,7 +135,8 @@ static json_t *check_block(struct spec_check *check, const struct sw_spec_platfo
 
     for (const struct sw_option *option = platform->options; option && option->name; option++)
         if (option->scope == SW_ACCOUNT && json_object_get(checked, option->name))
-            spec_complain(check, "%s.%s says who asks: it belongs into your profile or the environment, not into a "
+            spec_complain(check,
+                          "%s.%s says who asks: it belongs into your profile or the environment, not into a "
                           "job", platform->name, option->name);
     return checked;
 }
@@ -215,7 +216,8 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
         if (!row && !platform)
             unknown_top_key(check, key);
         if (checked && json_object_get(values, name))
-            spec_complain(check, "'%s' and '%s' are one platform: keep one of the blocks", name, platform->alias);
+            spec_complain(check, "'%s' and '%s' are one platform: keep one of the blocks", name,
+                          platform->alias);
         if (checked)
             json_object_set_new(values, name, checked);
         spec_leave(check, mark);

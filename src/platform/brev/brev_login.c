@@ -5,7 +5,7 @@
  * Without BREV_API_TOKEN that is the user's own login. With it the program gets a home of its own, one for
  * each name of a login, so the user's login, active organisation and ssh configuration stay as they are. The
  * token is written into the program's credentials file there, as `brev login --token` would do: on a command
- * line every user of the machine could read it (docs/decisions/0066-brev-place-and-token.md).
+ * line every user of the machine could read it (docs/decisions/0067-brev-place-and-token.md).
  */
 #include "platform/brev/brev_internal.h"
 

@@ -114,8 +114,4 @@ char *kube_note_key(const char *key);
 /* The value of a variable so that it stays as it is: kubelets replace $(NAME) in it. */
 json_t *kube_value(const char *value);
 
-/* What the words of a refusal to give a log mean. */
-enum kube_log_said { KUBE_LOG_FAILED, KUBE_LOG_NOT_BEGUN, KUBE_LOG_GONE };
-enum kube_log_said kube_log_said(const char *words);
-
 #endif

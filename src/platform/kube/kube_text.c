@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_text.c - texts as the Kubernetes API wants them, and what its words mean. Pure.
+ * kube_text.c - texts as the Kubernetes API wants them. Pure.
  */
 #include "platform/kube/kube.h"
 
@@ -55,24 +55,4 @@ json_t *kube_value(const char *value)
             sw_buf_add_char(&out, '$');
     }
     return sw_json_text(sw_buf_text(&out));
-}
-
-static const struct { const char *words; enum kube_log_said said; } sayings[] = {
-    { "waiting to start", KUBE_LOG_NOT_BEGUN },
-    { "ContainerCreating", KUBE_LOG_NOT_BEGUN },
-    { "PodInitializing", KUBE_LOG_NOT_BEGUN },
-    { "does not have a host assigned", KUBE_LOG_NOT_BEGUN },
-    { "is not valid for pod", KUBE_LOG_GONE },
-    { "previous terminated container", KUBE_LOG_GONE },
-    { "nable to retrieve container logs", KUBE_LOG_GONE },
-    { "failed to try resolving symlinks", KUBE_LOG_GONE },
-    { "no such file or directory", KUBE_LOG_GONE },
-};
-
-enum kube_log_said kube_log_said(const char *words)
-{
-    for (size_t i = 0; i < SW_COUNT(sayings); i++)
-        if (strstr(words, sayings[i].words))
-            return sayings[i].said;
-    return KUBE_LOG_FAILED;
 }

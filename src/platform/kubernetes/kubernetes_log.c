@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "platform/kit/log.h"
 #include "platform/kit/log_lines.h"
+#include "platform/kube/kube_log.h"
 #include "platform/kubernetes/kubernetes_files.h"
 #include "platform/kubernetes/kubernetes_internal.h"
 

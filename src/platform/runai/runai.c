@@ -2,8 +2,8 @@
 /*
  * runai.c - workloads of NVIDIA Run:ai (DGX Cloud): the descriptor, the connection, its calls.
  *
- * The control plane knows projects, workloads and credentials, and is all that a job needs. It has no logs: those
- * come from the cluster itself (runai_log.c). Follow submit in runai_submit.c.
+ * The control plane knows projects, workloads and credentials, and is all that a job needs. It has no
+ * logs: those come from the cluster itself (runai_log.c). Follow submit in runai_submit.c.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -52,7 +52,8 @@ struct sw_rest *runai_rest_to(struct sw_connection *conn, const char *url, const
                               struct sw_error *err)
 {
     return sw_rest_open(&(struct sw_rest_options){
-        .base_url = url, .name = name, .fields = runai_fields, .threads = true, .patience_ms = RUNAI_PATIENCE_MS,
+        .base_url = url, .name = name, .fields = runai_fields, .threads = true,
+        .patience_ms = RUNAI_PATIENCE_MS,
         .authorize = runai_authorize, .authorize_context = &conn->account,
         .explain = explain, .explain_context = conn }, err);
 }

@@ -2,9 +2,9 @@
 /*
  * runai_account.c - who asks: an access key (or the application of an older control plane) becomes a token.
  *
- * A token is replaced a minute before it ends, and once after a 401. There is no renewal by refresh token: the
- * key itself always works, and one way is enough. Id and secret go from the profile or the environment into the
- * body of one request, and nowhere else.
+ * A token is replaced a minute before it ends, and once after a 401. There is no renewal by refresh
+ * token: the key itself always works, and one way is enough. Id and secret go from the profile or the
+ * environment into the body of one request, and nowhere else.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -101,14 +101,16 @@ static int log_in(struct runai_account *account, struct sw_error *err)
     if (result < 0) {
         if (err && (err->code == SW_E_REFUSED || err->code == SW_E_NOT_FOUND))
             err->code = SW_E_CREDENTIAL;
-        return sw_wrap(err, "cannot log in with the %s '%.80s'", account->legacy ? "application" : "access key",
+        return sw_wrap(err, "cannot log in with the %s '%.80s'",
+                       account->legacy ? "application" : "access key",
                        account->id);
     }
     sw_secret_free(account->token);
     account->token = take_token(answer);
     if (!account->token)
         return sw_fail(err, SW_E_CREDENTIAL, "run:ai answers the login without a token");
-    life_ms = runai_token_life_ms(sw_json_int(answer, "expiresIn", 0), sw_secret_reveal(account->token), sw_now_ms());
+    life_ms = runai_token_life_ms(sw_json_int(answer, "expiresIn", 0), sw_secret_reveal(account->token),
+                                  sw_now_ms());
     life_ms = life_ms ? life_ms : LIFE_UNKNOWN_MS;
     account->renew_ms = sw_monotonic_ms() + (life_ms > 2 * EARLY_MS ? life_ms - EARLY_MS : life_ms / 2);
     return 0;
@@ -142,7 +144,8 @@ static const char *either(const char *said, const struct sw_connect_options *con
     return sw_text_empty(value) ? NULL : value;
 }
 
-int runai_account_open(struct runai_account *account, const char *url, const struct sw_connect_options *config,
+int runai_account_open(struct runai_account *account, const char *url,
+                       const struct sw_connect_options *config,
                        struct sw_error *err)
 {
     struct runai_account_options said = runai_account_options(config->options);

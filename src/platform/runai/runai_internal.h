@@ -2,12 +2,12 @@
 /*
  * runai_internal.h - what the files of this platform share.
  *
- *     runai.c           descriptor, connection, calls         runai_account.c   who asks: login and token
- *     runai_render.c    plan to workload (pure)               runai_storage.c   volumes to data sources (pure)
- *     runai_site.c      project and cluster by name           runai_secrets.c   credentials of jobs and registries
- *     runai_submit.c    checks, credentials, the workload     runai_states.c    answers to observations (pure)
- *     runai_jobs.c      list, stop, cleanup, adopt, orphans   runai_log.c       the two ways to a log
- *     runai_report.c    preflight and inventory
+ *     runai.c         descriptor, connection, calls       runai_account.c  who asks: login and token
+ *     runai_render.c  plan to workload (pure)             runai_storage.c  volumes to data sources (pure)
+ *     runai_site.c    project and cluster by name         runai_secrets.c  secrets and logins of registries
+ *     runai_submit.c  checks, credentials, the workload   runai_states.c   answers to observations (pure)
+ *     runai_jobs.c    list, stop, cleanup, find again     runai_log.c      the two ways to a log
+ *     runai_report.c  preflight and inventory
  */
 #ifndef SW_PLATFORM_RUNAI_INTERNAL_H
 #define SW_PLATFORM_RUNAI_INTERNAL_H
@@ -38,7 +38,7 @@ enum {
     RUNAI_NAME_MAX = 35, RUNAI_NAME_SIZE = RUNAI_NAME_MAX + 1,
     RUNAI_VALUE_MAX = 9000,                      /* characters of a variable; the service takes 10,000 */
     RUNAI_CHUNKS_MAX = 900 * 1024,               /* of all: a stored workload may have 1.5 MiB */
-    RUNAI_PAGE = 50,                             /* workloads of a page: each may be 1 MiB, as lists show variables */
+    RUNAI_PAGE = 50,                             /* workloads of a page: lists show their variables */
     RUNAI_BATCH = 100, RUNAI_PATIENCE_MS = 60000,
 };
 
@@ -89,7 +89,8 @@ char *runai_note_path(struct sw_connection *conn, const char *id, int attempt, c
 
 /* ---- runai_account.c ---- */
 
-int runai_account_open(struct runai_account *account, const char *url, const struct sw_connect_options *config,
+int runai_account_open(struct runai_account *account, const char *url,
+                       const struct sw_connect_options *config,
                        struct sw_error *err);
 void runai_account_close(struct runai_account *account);
 sw_rest_authorize runai_authorize;               /* the context is the struct runai_account */
@@ -125,13 +126,15 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err);
 /* "trainings" or "distributed" */
 const char *runai_kind(const struct sw_plan *plan);
 /* The body without the chunks; NULL + err. */
-json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target *target, struct sw_error *err);
+json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target *target,
+                          struct sw_error *err);
 void runai_env_add(json_t *body, const json_t *variables);      /* name -> text */
 /* The shell text that a container begins with. */
 void runai_bootstrap(const struct sw_plan *plan, const json_t *env, struct sw_buf *out);
 /* The plan that a workload carries, owned; NULL: none. */
 json_t *runai_plan_of(const json_t *workload);
-const char *runai_mark(const json_t *workload, const char *list, const char *name);     /* NULL: it has none */
+const char *runai_mark(const json_t *workload, const char *list,
+                       const char *name);     /* NULL: it has none */
 extern const struct sw_rest_field runai_fields[];
 
 /* runai_storage.c: pure. `storage` of a workload, owned (may be empty); NULL + err. */
@@ -139,12 +142,14 @@ json_t *runai_storage(const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- runai_secrets.c ---- */
 
-/* The credential with this job's secrets; *name: its Kubernetes secret, owned, NULL: there is none to send. */
+/* The credential with this job's secrets; *name: its Kubernetes secret, owned, NULL: there is none to
+ * send. */
 int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                        const struct sw_secrets *secrets, char **name, struct sw_error *err);
 int runai_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err);
 /* The pull secret of the image; *name as above. */
-int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name, struct sw_error *err);
+int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name,
+                      struct sw_error *err);
 bool runai_has_secrets(const json_t *plan);      /* as JSON */
 
 /* ---- runai_states.c: pure ---- */
@@ -178,7 +183,7 @@ SW_PLATFORM_SLOT(runai, orphans);
 /* ---- runai_log.c ---- */
 
 /* The last lines of a pod's log, owned; NULL: not read. */
-char *runai_log_tail(struct sw_connection *conn, const json_t *workload, const char *pod);
+char *runai_log_tail(struct sw_connection *conn, const json_t *pod);
 SW_PLATFORM_SLOT(runai, log_fetch);
 
 /* ---- others ---- */

@@ -2,9 +2,9 @@
 /*
  * runai_jobs.c - many workloads at once: look, stop, put away, find again.
  *
- * A refresh is one list of the project, newest first, read until all jobs were met. Pods and logs are asked for only where
- * they say something new: when a job begins, when it ends, and when it waits for long. Workloads are suspended and deleted
- * a hundred at a time.
+ * A refresh is one list of the project, newest first, read until all jobs were met. Pods and logs are
+ * asked for only where they say something new: when a job begins, when it ends, and when it waits for
+ * long. Workloads are suspended and deleted a hundred at a time.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -49,7 +49,8 @@ static int list_workloads(struct sw_connection *conn, const char *filter, bool d
 {
     char limit[16];
     const struct sw_rest_pair query[] = { { "filterBy", filter }, { "deleted", deleted ? "true" : NULL },
-                                          { "sortBy", "createdAt" }, { "sortOrder", "desc" }, { "limit", limit }, { 0 } };
+                                          { "sortBy", "createdAt" }, { "sortOrder", "desc" },
+                                          { "limit", limit }, { 0 } };
     const struct sw_rest_call call = { .path = "/workloads", .query = query, .repeatable = true };
     const struct sw_rest_pages pages = { .items = "workloads", .parameter = "offset", .full = RUNAI_PAGE };
 
@@ -85,13 +86,15 @@ json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_e
     return whole;
 }
 
-static json_t *ask_part(struct sw_connection *conn, const json_t *workload, const char *part, struct sw_error *err)
+static json_t *ask_part(struct sw_connection *conn, const json_t *workload, const char *part,
+                        struct sw_error *err)
 {
     sw_autofree char *start = sw_rest_path("/workloads/%s", runai_id(workload));
     sw_autofree char *path = sw_format("%s/%s?limit=500", start, part);
     sw_auto(json) json_t *answer = NULL;
 
-    return runai_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL : json_incref(json_object_get(answer, part));
+    return runai_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL
+               : json_incref(json_object_get(answer, part));
 }
 
 /* Suspend, resume or delete; the server says of each which it could not. */
@@ -109,7 +112,8 @@ int runai_batch(struct sw_connection *conn, const json_t *ids, const char *actio
         failed = json_array_get(json_object_get(answer, "failed"), 0);
         if (failed && sw_json_int(failed, "code", 0) != 404)
             return sw_fail(err, SW_E_REFUSED, "run:ai cannot %s it: %.200s", action,
-                           sw_json_str(failed, "message") ? sw_json_str(failed, "message") : "no reason is given");
+                           sw_json_str(failed, "message") ? sw_json_str(failed, "message")
+                                      : "no reason is given");
     }
     return 0;
 }
@@ -135,16 +139,20 @@ static int take_wanted(void *context, json_t *entry)
 }
 
 /* A list may be older than a job: its own address is not. */
-static void ask_for_missing(struct sw_connection *conn, const struct sw_jobref *job, const char *name, json_t *found)
+static void ask_for_missing(struct sw_connection *conn, const struct sw_jobref *job, const char *name,
+                            json_t *found)
 {
-    sw_autofree char *path = sw_text_empty(job->remote_id) ? NULL : sw_rest_path("/workloads/%s", job->remote_id);
+    sw_autofree char *path = sw_text_empty(job->remote_id) ? NULL
+               : sw_rest_path("/workloads/%s", job->remote_id);
     sw_auto(json) json_t *entry = NULL;
 
-    if (path && !json_object_get(found, name) && runai_call(conn, NULL, path, NULL, &entry, NULL) == 0 && entry)
+    if (path && !json_object_get(found, name) && runai_call(conn, NULL, path, NULL, &entry, NULL) == 0 &&
+        entry)
         json_object_set(found, name, entry);
 }
 
-static json_t *list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count, struct sw_error *err)
+static json_t *list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                    struct sw_error *err)
 {
     const struct runai_site *site = runai_site(conn, err);
     sw_autofree char *filter = site ? sw_format("projectId==%s", site->project_id) : NULL;
@@ -181,8 +189,7 @@ static void add_tails(struct sw_connection *conn, json_t *workload, int count)
     json_array_foreach(json_object_get(workload, "pods"), i, pod) {
         int rank = runai_rank_of(pod, count);
         bool failed = sw_text_same(sw_json_str(pod, "k8sPhase"), "Failed");
-        sw_autofree char *tail = rank == 0 || (rank > 0 && failed) ? runai_log_tail(conn, workload, sw_json_str(pod, "name"))
-                                                                   : NULL;
+        sw_autofree char *tail = rank == 0 || (rank > 0 && failed) ? runai_log_tail(conn, pod) : NULL;
         char key[16];
 
         snprintf(key, sizeof key, "%d", rank);
@@ -225,7 +232,8 @@ static bool is_over(const json_t *workload)
 {
     const char *phase = runai_phase(workload);
 
-    return runai_time_ms(workload, "deletedAt") || strcmp(phase, "Stopped") == 0 || strcmp(phase, "Completed") == 0 ||
+    return runai_time_ms(workload, "deletedAt") || strcmp(phase, "Stopped") == 0 ||
+           strcmp(phase, "Completed") == 0 ||
            strcmp(phase, "Failed") == 0;
 }
 
@@ -344,7 +352,8 @@ void runai_finalize(struct sw_connection *conn, const struct sw_jobref *const *j
             runai_delete_secrets(conn, jobs[i]->id, jobs[i]->attempt, NULL);
 }
 
-static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, json_t *ids, struct sw_error *err)
+static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, json_t *ids,
+                       struct sw_error *err)
 {
     for (int attempt = 1; attempt <= (job->attempt > 1 ? job->attempt : 1); attempt++) {
         struct sw_error why = { 0 };
@@ -354,7 +363,8 @@ static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, 
             json_array_append_new(ids, json_string(runai_id(entry)));
         else if (why.code != SW_E_NOT_FOUND)
             return sw_pass(err, &why);
-        if ((!job->plan || runai_has_secrets(job->plan)) && runai_delete_secrets(conn, job->id, attempt, err) < 0)
+        if ((!job->plan || runai_has_secrets(job->plan)) &&
+            runai_delete_secrets(conn, job->id, attempt, err) < 0)
             return -1;
     }
     return 0;
@@ -383,13 +393,15 @@ void runai_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
 
 /* ---- evidence and replicas ------------------------------------------------------------------------- */
 
-void runai_evidence(struct sw_connection *conn, const struct sw_observation *const *seen, struct sw_evidence *out,
+void runai_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                    struct sw_evidence *out,
                     size_t count, int64_t deadline_ms)
 {
     sw_jobs_evidence(&sw_platform_runai, conn, seen, out, count);
     for (size_t i = 0; i < count && (!deadline_ms || sw_monotonic_ms() < deadline_ms); i++) {
         sw_auto(json) json_t *workload = json_pack("{s:s}", "id", seen[i]->remote_id);
-        sw_auto(json) json_t *events = seen[i]->remote_id[0] ? ask_part(conn, workload, "events", NULL) : NULL;
+        sw_auto(json) json_t *events = seen[i]->remote_id[0] ? ask_part(conn, workload, "events", NULL)
+                   : NULL;
         json_t *said = json_array(), *event;
         size_t k;
 
@@ -410,7 +422,8 @@ json_t *runai_replicas(struct sw_connection *conn, const struct sw_jobref *job, 
     json_array_foreach(pods, i, pod)
         json_array_append_new(rows, sw_json_object(
             SW_INT("rank", runai_rank_of(pod, (int)sw_json_int(job->plan, "nodes", 1))),
-            SW_STR_OPT("node", sw_json_str(pod, "nodeName")), SW_STR_OPT("status", sw_json_str(pod, "k8sPhase")),
+            SW_STR_OPT("node", sw_json_str(pod, "nodeName")),
+            SW_STR_OPT("status", sw_json_str(pod, "k8sPhase")),
             SW_STR_OPT("pod", sw_json_str(pod, "name"))));
     return rows;
 }
@@ -447,8 +460,10 @@ int runai_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
     return 0;
 }
 
-/* Each workload that Slipway made, with its marks. Lists show no labels, and the arguments are always the same. */
-static int visit_ours(struct sw_connection *conn, void (*take)(void *context, const json_t *entry, const json_t *whole),
+/* Each workload that Slipway made, with its marks. Lists show no labels, and the arguments are always
+ * the same. */
+static int visit_ours(struct sw_connection *conn, void (*take)(void *context, const json_t *entry,
+                                                               const json_t *whole),
                       void *context, struct sw_error *err)
 {
     sw_auto(json) json_t *all = list(conn, NULL, 0, err);
@@ -473,7 +488,8 @@ static int visit_ours(struct sw_connection *conn, void (*take)(void *context, co
 
 static void take_job(void *context, const json_t *entry, const json_t *whole)
 {
-    const char *id = runai_mark(whole, "labels", RUNAI_ID), *owner = runai_mark(whole, "annotations", RUNAI_OWNER);
+    const char *id = runai_mark(whole, "labels", RUNAI_ID),
+               *owner = runai_mark(whole, "annotations", RUNAI_OWNER);
     const char *said = runai_mark(whole, "labels", RUNAI_ATTEMPT);
     json_int_t attempt = said ? atoi(said) : 1;
 
@@ -517,7 +533,8 @@ static void take_orphan(void *context, const json_t *entry, const json_t *whole)
         return;
     if (sw_orphan_add(&search->orphans, &(struct sw_orphan){
             .what = "workload", .where = sw_json_str(entry, "name"), .job = id, .marked = true,
-            .store = runai_mark(whole, "labels", RUNAI_STORE), .uid = runai_mark(whole, "annotations", RUNAI_UID),
+            .store = runai_mark(whole, "labels", RUNAI_STORE),
+            .uid = runai_mark(whole, "annotations", RUNAI_UID),
             .owner = runai_mark(whole, "annotations", RUNAI_OWNER) }) &&
         runai_batch(search->conn, ids, "delete", NULL) < 0)
         sw_orphan_stays(&search->orphans);

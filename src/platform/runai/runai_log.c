@@ -2,21 +2,24 @@
 /*
  * runai_log.c - logs come from the cluster, since the control plane has none:
  *
- *     the Kubernetes API     with a kubeconfig, or at kube_apiserver_url with run:ai's token; of pods that are there
- *     the Cluster API        a WebSocket at the cluster's own domain, with run:ai's token; of workloads that run
+ *     the Kubernetes API   with a kubeconfig, or at kube_apiserver_url with run:ai's token; of any pod
+ *     the Cluster API      a WebSocket at the cluster's own domain, with run:ai's token; of running workloads
  *
- * The first is asked where it is configured. When it refuses the token, or is not configured, the second one is.
+ * The first is asked where it is configured. When it refuses the token, or is not configured, the second
+ * one is.
  */
 #include "platform/runai/runai_internal.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "platform/kit/log_lines.h"
+#include "platform/kube/kube_log.h"
 
-enum { TAIL_LINES = 5000, TAIL_MAX = 512 * 1024, SILENCE_MS = 1500, WHOLE_MS = 5 * 60000 };
+enum { SILENCE_MS = 1500, WHOLE_MS = 5 * 60000 };
 
 /* ---- the Kubernetes API ---------------------------------------------------------------------------- */
 
@@ -25,7 +28,8 @@ static struct sw_rest *kube_client(struct sw_connection *conn, struct sw_error *
 {
     const struct kube_options to = {
         .kubeconfig = conn->kubeconfig, .context = conn->kube_context, .env = conn->given.env,
-        .env_context = conn->given.env_context, .warn = conn->given.warn, .warn_context = conn->given.warn_context,
+        .env_context = conn->given.env_context, .warn = conn->given.warn,
+        .warn_context = conn->given.warn_context,
         .patience_ms = RUNAI_PATIENCE_MS };
     struct sw_rest *rest = NULL;
 
@@ -42,63 +46,14 @@ static struct sw_rest *kube_client(struct sw_connection *conn, struct sw_error *
     return rest;
 }
 
-static char *kube_log_path(const struct runai_site *site, const char *pod, const struct sw_log_cursor *cursor)
-{
-    sw_autofree char *own = kube_path("v1", site->namespace, "pods", pod);
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    int64_t since_ms = cursor->since_ns / 1000000000 * 1000;
-    char since[40];
-
-    sw_time_format(since_ms, since);
-    sw_buf_addf(&path, "%s/log?timestamps=true", own);
-    if (cursor->last > 0)
-        sw_buf_addf(&path, "&tailLines=%d", cursor->last);
-    else if (since_ms > 0)
-        sw_rest_query(&path, "sinceTime", since);
-    return sw_buf_steal(&path);
-}
-
-static int kube_explain(const char *pod, struct sw_log_cursor *cursor, struct sw_error *why, struct sw_error *err)
-{
-    enum kube_log_said said = why->code == SW_E_REFUSED ? kube_log_said(why->message) : KUBE_LOG_FAILED;
-
-    if (said == KUBE_LOG_NOT_BEGUN) {
-        if (cursor->life != SW_LOG_ENDED)
-            cursor->life = SW_LOG_NOT_BEGUN;
-        return 0;
-    }
-    if (said == KUBE_LOG_GONE)
-        return sw_fail(err, SW_E_NOT_FOUND, "the node has no log of pod %s any more", pod);
-    return sw_pass(err, why);
-}
-
-static int fetch_kube(struct sw_rest *rest, const struct runai_site *site, const char *pod,
-                      struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
-{
-    struct sw_log_lines lines = { .sink = sink };
-    sw_autofree char *path = kube_log_path(site, pod, cursor);
-    const struct sw_rest_call call = {
-        .path = path, .sink = sw_log_lines_sink, .sink_context = &lines, .repeatable = true,
-        .stall_ms = cursor->silence_ms ? cursor->silence_ms : RUNAI_PATIENCE_MS,
-        .silence_counts = cursor->silence_ms != 0 };
-    struct sw_error why = { 0 };
-    int result = sw_rest_call(rest, &call, NULL, &why);
-
-    cursor->whole_seconds = true;
-    if (result < 0)
-        result = kube_explain(pod, cursor, &why, err);
-    else if (sw_log_lines_end(&lines))
-        result = sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
-    sw_log_lines_done(&lines);
-    return result;
-}
-
 /* ---- the Cluster API ------------------------------------------------------------------------------- */
 
-static struct sw_rest *cluster_client(struct sw_connection *conn, const struct runai_site *site, struct sw_error *err)
+static struct sw_rest *cluster_client(struct sw_connection *conn, const struct runai_site *site,
+                                      struct sw_error *err)
 {
     const char *scheme = sw_text_starts(conn->url, "http://") ? "http://" : "https://";
-    sw_autofree char *url = sw_format("%s%s/cluster-api", strstr(site->domain, "://") ? "" : scheme, site->domain);
+    sw_autofree char *url = sw_format("%s%s/cluster-api", strstr(site->domain, "://") ? "" : scheme,
+                                      site->domain);
 
     pthread_mutex_lock(&conn->lock);
     if (!conn->cluster_rest)
@@ -112,7 +67,8 @@ static int take_frame(void *lines, const char *bytes, size_t length)
     return sw_log_lines_sink(lines, NULL, bytes, length);
 }
 
-/* The log from its beginning, until the socket closes or is silent: whether it follows by itself is not documented. */
+/* The log from its beginning, until the socket closes or is silent: whether it follows by itself is not
+ * documented. */
 static int read_socket(struct sw_websocket *ws, struct sw_log_lines *lines, struct sw_error *err)
 {
     int64_t until_ms = sw_monotonic_ms() + WHOLE_MS, silent_ms = sw_monotonic_ms() + SILENCE_MS;
@@ -136,7 +92,8 @@ static int fetch_cluster(struct sw_connection *conn, const struct runai_site *si
                          struct sw_error *err)
 {
     bool many = sw_json_str(workload, "distributedFramework") != NULL;
-    sw_autofree char *path = sw_rest_path("/api/v1/%s/workloads/training/%s/%s/logs?timestamps=true&pod=%s", conn->project,
+    sw_autofree char *path = sw_rest_path("/api/v1/%s/workloads/training/%s/%s/logs?timestamps=true&pod=%s",
+                                          conn->project,
                                           many ? "pytorch" : "runai", sw_json_str(workload, "name"), pod);
     char last[16];
     const struct sw_rest_pair query[] = { { "tail", cursor->last > 0 ? last : NULL }, { 0 } };
@@ -146,7 +103,8 @@ static int fetch_cluster(struct sw_connection *conn, const struct runai_site *si
     int result;
 
     snprintf(last, sizeof last, "%d", cursor->last);
-    ws = rest ? sw_rest_websocket(rest, &(struct sw_rest_call){ .path = path, .query = query }, NULL, err) : NULL;
+    ws = rest ? sw_rest_websocket(rest, &(struct sw_rest_call){ .path = path, .query = query }, NULL, err)
+               : NULL;
     result = ws ? read_socket(ws, &lines, err) : -1;
     sw_log_lines_done(&lines);
     return result;
@@ -159,7 +117,8 @@ static json_t *pods_of(struct sw_connection *conn, const json_t *workload, struc
     sw_autofree char *path = sw_rest_path("/workloads/%s/pods?limit=500", runai_id(workload));
     sw_auto(json) json_t *answer = NULL;
 
-    return runai_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL : json_incref(json_object_get(answer, "pods"));
+    return runai_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL
+               : json_incref(json_object_get(answer, "pods"));
 }
 
 static const json_t *pod_of(const json_t *pods, int rank, int count)
@@ -186,11 +145,13 @@ static int no_way(const struct sw_connection *conn, const struct runai_site *sit
 {
     sw_fail(err, SW_E_UNSUPPORTED, "its log cannot be read: run:ai's control plane has none%s%s%s",
             conn->kube_refused ? ", and the cluster's Kubernetes API does not take run:ai's token" : "",
-            why->code ? ", and " : site->domain ? "" : ", and the cluster has no domain", why->code ? why->message : "");
-    return sw_hint(err, "set runai.kubeconfig, or runai.kube_apiserver_url where that API takes run:ai's tokens");
+            why->code ? ", and " : site->domain ? "" : ", and the cluster has no domain",
+            why->code ? why->message : "");
+    return sw_hint(err, "set runai.kubeconfig, or runai.kube_apiserver_url where that takes run:ai's tokens");
 }
 
-static int fetch(struct sw_connection *conn, const json_t *workload, const char *pod, struct sw_log_cursor *cursor,
+static int fetch(struct sw_connection *conn, const json_t *workload, const char *pod,
+                 struct sw_log_cursor *cursor,
                  const struct sw_log_sink *sink, struct sw_error *err)
 {
     const struct runai_site *site = runai_site(conn, err);
@@ -199,7 +160,7 @@ static int fetch(struct sw_connection *conn, const json_t *workload, const char 
 
     if (!site)
         return -1;
-    if (rest && (fetch_kube(rest, site, pod, cursor, sink, &why) == 0 || conn->kubeconfig ||
+    if (rest && (kube_log_fetch(rest, site->namespace, pod, cursor, sink, &why) == 0 || conn->kubeconfig ||
                  why.code != SW_E_CREDENTIAL))
         return why.code ? sw_pass(err, &why) : 0;
     if (rest)
@@ -219,7 +180,8 @@ static int fetch(struct sw_connection *conn, const json_t *workload, const char 
 /* Only its state is needed, and its id does not change. */
 static json_t *workload_of(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_autofree char *path = sw_text_empty(job->remote_id) ? NULL : sw_rest_path("/workloads/%s", job->remote_id);
+    sw_autofree char *path = sw_text_empty(job->remote_id) ? NULL
+               : sw_rest_path("/workloads/%s", job->remote_id);
     json_t *workload = NULL;
 
     if (!path)
@@ -228,7 +190,8 @@ static json_t *workload_of(struct sw_connection *conn, const struct sw_jobref *j
     return workload;
 }
 
-int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica, struct sw_log_cursor *cursor,
+int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                    struct sw_log_cursor *cursor,
                     const struct sw_log_sink *sink, struct sw_error *err)
 {
     sw_auto(json) json_t *workload = NULL, *pods = NULL;
@@ -255,33 +218,11 @@ int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int
 
 /* ---- the end of a log ------------------------------------------------------------------------------ */
 
-static int take_bytes(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
-{
-    struct sw_buf *text = context;
-
-    (void)so_far;
-    sw_buf_add_bytes(text, bytes, length);
-    if (text->length > 2 * TAIL_MAX) {
-        memmove(text->data, text->data + text->length - TAIL_MAX, TAIL_MAX + 1);
-        text->length = TAIL_MAX;
-    }
-    return 0;
-}
-
-/* With the runner's report in it, which the lines of a log are without. Output and errors are two streams: thousands of
- * lines that were written before the report may come behind it. */
-char *runai_log_tail(struct sw_connection *conn, const json_t *workload, const char *pod)
+char *runai_log_tail(struct sw_connection *conn, const json_t *pod)
 {
     const struct runai_site *site = runai_site(conn, NULL);
-    struct sw_rest *rest = site && pod ? kube_client(conn, NULL) : NULL;
-    sw_autofree char *own = rest ? kube_path("v1", site->namespace, "pods", pod) : NULL;
-    sw_autofree char *path = own ? sw_format("%s/log?tailLines=%d", own, TAIL_LINES) : NULL;
-    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    const char *name = sw_json_str(pod, "name");
+    struct sw_rest *rest = site && name ? kube_client(conn, NULL) : NULL;
 
-    (void)workload;
-    if (!rest || sw_rest_call(rest, &(struct sw_rest_call){ .path = path, .sink = take_bytes, .sink_context = &text,
-                                                            .repeatable = true, .stall_ms = RUNAI_PATIENCE_MS },
-                              NULL, NULL) < 0)
-        return NULL;
-    return sw_buf_steal(&text);
+    return rest ? kube_log_tail(rest, site->namespace, name, runai_time_ms(pod, "completedAt")) : NULL;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runai_options.c - the block `runai:` (or `dgxcloud:`) of a job file or profile: the one table of its options.
+ * runai_options.c - the block `runai:` (or `dgxcloud:`) of a job file or profile: the one table of its
+ * options.
  *
  * Names that NeMo-Run's profiles have (base_url, project_name, client_id, kube_apiserver_url,
- * dgxcloud_max_args_chars) are kept, so that such a profile works as it is. The secrets of an account may stand in
- * a user's own profile, and are never part of a job.
+ * dgxcloud_max_args_chars) are kept, so that such a profile works as it is. The secrets of an account
+ * may stand in a user's own profile, and are never part of a job.
  */
 #include "platform/runai/runai_options.h"
 
@@ -19,7 +20,7 @@ static const char *const preemptibilities[] = { "preemptible", "non-preemptible"
 /* A text alone is `source`. */
 static const struct sw_option volume_fields[] = {
     { "source", SW_TEXT, .required = true,
-      .help = "pvc:NAME, nfs:SERVER:/PATH, s3:BUCKET, config_map:NAME, secret:NAME, empty, or /PATH of the node" },
+      .help = "pvc:NAME, nfs:SERVER:/PATH, s3:BUCKET, config_map:NAME, secret:NAME, empty, /PATH of the node" },
     { "read_only", SW_FLAG, .help = "the job cannot write there (pvc, nfs, node)" },
     { "size", SW_TEXT, .help = "of a pvc that is made for this job and goes with it: 100Gi" },
     { "storage_class", SW_TEXT, .help = "of such a pvc" },
@@ -43,26 +44,32 @@ const struct sw_option runai_options[] = {
       .help = "the cluster's Kubernetes API, for logs; it must take run:ai's tokens" },
     { "kubeconfig", SW_TEXT, CONNECTION(kubeconfig),
       .help = "file that leads to the same Kubernetes API with a user of its own, for logs" },
-    { "kube_context", SW_TEXT, CONNECTION(kube_context), .help = "context of that file (else its current one)" },
-    { "client_id", SW_TEXT, ACCOUNT(client_id), .help = "access key or service account (else RUNAI_CLIENT_ID)" },
+    { "kube_context", SW_TEXT, CONNECTION(kube_context),
+      .help = "context of that file (else its current one)" },
+    { "client_id", SW_TEXT, ACCOUNT(client_id),
+      .help = "access key or service account (else RUNAI_CLIENT_ID)" },
     { "client_secret", SW_TEXT, ACCOUNT(client_secret), .help = "its secret (else RUNAI_CLIENT_SECRET)" },
     { "app_id", SW_TEXT, ACCOUNT(app_id), .help = "legacy application (else RUNAI_APP_ID)" },
     { "app_secret", SW_TEXT, ACCOUNT(app_secret), .help = "its secret (else RUNAI_APP_SECRET)" },
-    { "arch", SW_CHOICE, JOB(arch), .initial = "x86_64", .choices = arches, .help = "processor of the nodes" },
+    { "arch", SW_CHOICE, JOB(arch), .initial = "x86_64", .choices = arches,
+      .help = "processor of the nodes" },
     { "gpu_portion", SW_NUMBER, JOB(gpu_portion), .help = "part of each GPU, above 0 and at most 1" },
     { "gpu_portion_limit", SW_NUMBER, JOB(gpu_portion_limit), .help = "most that it may use of each GPU" },
     { "gpu_memory", SW_SIZE, JOB(gpu_memory_bytes), .help = "memory of each GPU, instead of a portion" },
-    { "gpu_memory_limit", SW_SIZE, JOB(gpu_memory_limit_bytes), .help = "most memory that it may use of each GPU" },
-    { "node_pools", SW_TEXTS, JOB(node_pools), .help = "node pools, tried in this order (else the project's)" },
+    { "gpu_memory_limit", SW_SIZE, JOB(gpu_memory_limit_bytes),
+      .help = "most memory that it may use of each GPU" },
+    { "node_pools", SW_TEXTS, JOB(node_pools),
+      .help = "node pools, tried in this order (else the project's)" },
     { "node_type", SW_TEXT, JOB(node_type), .help = "value of the label run.ai/type that a node must have" },
-    { "priority", SW_CHOICE, JOB(priority), .choices = priorities, .help = "priority class (else the type's)" },
+    { "priority", SW_CHOICE, JOB(priority), .choices = priorities,
+      .help = "priority class (else the type's)" },
     { "preemptibility", SW_CHOICE, JOB(preemptibility), .choices = preemptibilities,
       .help = "may it use more than the project's quota and lose that again (else the priority decides)" },
     { "large_shm", SW_FLAG, JOB(large_shm), .initial = "true",
       .help = "raise /dev/shm from 64 MiB to the memory of the node" },
     { "volumes", SW_MAP_OF, JOB(volumes), .fields = volume_fields, .trust = SW_TRUST_PROFILE,
-      .help = "path in the container: pvc:NAME, nfs:SERVER:/PATH, s3:BUCKET, config_map:NAME, secret:NAME, empty, "
-              "or /PATH of the node" },
+      .help = "path in the container: pvc:NAME, nfs:SERVER:/PATH, s3:BUCKET, config_map:NAME, secret:NAME, "
+              "empty, or /PATH of the node" },
     { "extended_resources", SW_TEXT_MAP, JOB(extended_resources),
       .help = "more resources of each node by name, such as RDMA devices" },
     { "tolerations", SW_FREE, JOB(tolerations), .help = "list of tolerations, as the run:ai API has them" },
@@ -93,7 +100,8 @@ static void none_for_empty(const char **texts[], size_t count)
 struct runai_connect_options runai_connect_options(const json_t *options)
 {
     struct runai_connect_options out = { 0 };
-    const char **texts[] = { &out.base_url, &out.project, &out.cluster, &out.kube_apiserver_url, &out.kubeconfig,
+    const char **texts[] = { &out.base_url, &out.project, &out.cluster, &out.kube_apiserver_url,
+                             &out.kubeconfig,
                              &out.kube_context };
 
     sw_options_fill(runai_options, options, SW_CONNECTION, &out, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runai_options.h - the options of this platform, typed. All texts and documents are borrowed from the options
- * that they were read from.
+ * runai_options.h - the options of this platform, typed. All texts and documents are borrowed from the
+ * options that they were read from.
  */
 #ifndef SW_PLATFORM_RUNAI_OPTIONS_H
 #define SW_PLATFORM_RUNAI_OPTIONS_H

@@ -2,10 +2,11 @@
 /*
  * runai_render.c - plan in, workload out. Pure: no server, clock or environment.
  *
- * One node is a training, more are a distributed (PyTorch) workload of workers only: a master would hold the pod's
- * template a second time, and with the runner in its variables that does not fit. The server splits `command` and
- * `args` in a way that is not documented, so neither needs quoting: the shell runs what a variable says
- * (docs/decisions/0070-runai-starts-from-variables.md). No secret is in anything made here.
+ * One node is a training, more are a distributed (PyTorch) workload of workers only: a master would hold
+ * the pod's template a second time, and with the runner in its variables that does not fit. The server
+ * splits `command` and `args` in a way that is not documented, so neither needs quoting: the shell runs
+ * what a variable says (docs/decisions/0070-runai-starts-from-variables.md). No secret is in anything
+ * made here.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -21,8 +22,8 @@
 
 #define COMMAND "/bin/sh"
 #define ARGS    "-c $" RUNAI_BOOT
-/* As words of a command: eval, eval and the rest, which the first eval joins and the second one runs. It holds
- * neither "$(" nor "$$", which Kubernetes would replace in a value. */
+/* As words of a command: eval, eval and the rest, which the first eval joins and the second one runs. It
+ * holds neither "$(" nor "$$", which Kubernetes would replace in a value. */
 #define BOOT    "eval eval \"`printf %s $" RUNAI_START "|base64 -d`\""
 
 const struct sw_rest_field runai_fields[] = {
@@ -77,19 +78,21 @@ static int check_env(const struct sw_plan *plan, struct sw_error *err)
     return 0;
 }
 
-static int check_gpus(const struct sw_plan *plan, const struct runai_job_options *options, struct sw_error *err)
+static int check_gpus(const struct sw_plan *plan, const struct runai_job_options *options,
+                      struct sw_error *err)
 {
     bool parts = options->gpu_portion || options->gpu_portion_limit, memory = options->gpu_memory_bytes ||
                  options->gpu_memory_limit_bytes;
 
     if (plan->gpu_type) {
-        sw_fail(err, SW_E_SPEC, "gpus: run:ai chooses GPUs by node pool, not by a type such as '%.40s'", plan->gpu_type);
+        sw_fail(err, SW_E_SPEC, "gpus: run:ai chooses GPUs by node pool, not by a type such as '%.40s'",
+                plan->gpu_type);
         return sw_hint(err, "write the number alone, and name the pool under runai.node_pools");
     }
     if ((parts || memory) && plan->gpus == 0)
         return sw_fail(err, SW_E_SPEC, "runai.gpu_%s: the job has no GPU", parts ? "portion" : "memory");
     if (parts && memory)
-        return sw_fail(err, SW_E_SPEC, "runai.gpu_memory: a GPU is shared by portion or by memory, not by both");
+        return sw_fail(err, SW_E_SPEC, "runai.gpu_memory: a GPU is shared by portion or by memory, not both");
     if (options->gpu_portion < 0 || options->gpu_portion > 1 || options->gpu_portion_limit < 0 ||
         options->gpu_portion_limit > 1)
         return sw_fail(err, SW_E_SPEC, "runai.gpu_portion: it is above 0 and at most 1");
@@ -109,8 +112,8 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
     if (plan->launcher == SW_LAUNCHER_MPI || plan->launcher == SW_LAUNCHER_RAY)
         return sw_fail(err, SW_E_SPEC, "launcher: on run:ai it is torchrun or none");
     if (strlen(ARGS) > (size_t)options.max_args) {
-        sw_fail(err, SW_E_SPEC, "runai.dgxcloud_max_args_chars: the workload's args have %zu characters, and %d are "
-                "allowed", strlen(ARGS), options.max_args);
+        sw_fail(err, SW_E_SPEC, "runai.dgxcloud_max_args_chars: the workload's args have %zu characters, and %d "
+                "are allowed", strlen(ARGS), options.max_args);
         return sw_hint(err, "they only start the job, whatever its command is: %zu are enough", strlen(ARGS));
     }
     return check_env(plan, err) < 0 ? -1 : check_gpus(plan, &options, err);
@@ -118,8 +121,8 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
 
 /* ---- environment --------------------------------------------------------------------------------- */
 
-/* Pods of a distributed workload are NAME-worker-N, each reachable by its own name. The operator's MASTER_ADDR,
- * MASTER_PORT and WORLD_SIZE are replaced by ours, which are the same on every platform. */
+/* Pods of a distributed workload are NAME-worker-N, each reachable by its own name. The operator's
+ * MASTER_ADDR, MASTER_PORT and WORLD_SIZE are replaced by ours, which are the same on every platform. */
 static void add_ranks(const struct sw_plan *plan, const json_t *env, struct sw_buf *out)
 {
     sw_buf_addf(out,
@@ -136,7 +139,8 @@ static void add_ranks(const struct sw_plan *plan, const json_t *env, struct sw_b
     sw_buf_add_quoted(out, sw_json_str(env, "MASTER_PORT"));
     sw_buf_add_char(out, '\n');
     sw_chunks_rendezvous(out, &(struct sw_chunks_ranks){ .index = "sw_index", .total = "sw_total",
-                                                         .host = "$sw_workers-$sw_rank", .port = SW_MASTER_PORT });
+                                                         .host = "$sw_workers-$sw_rank",
+                                                         .port = SW_MASTER_PORT });
 }
 
 void runai_bootstrap(const struct sw_plan *plan, const json_t *env, struct sw_buf *out)
@@ -247,7 +251,8 @@ static void add_secrets(json_t *list, const json_t *names, const char *secret)
     json_array_foreach(names, i, name)
         json_array_append_new(list, sw_json_object(
             SW_STR("name", json_string_value(name)),
-            SW_SUB("secret", sw_json_object(SW_STR("name", secret), SW_STR("key", json_string_value(name))))));
+            SW_SUB("secret", sw_json_object(SW_STR("name", secret),
+                                            SW_STR("key", json_string_value(name))))));
 }
 
 /* ---- marks ---------------------------------------------------------------------------------------- */
@@ -363,7 +368,8 @@ static json_t *compute(const struct sw_plan *plan, const struct runai_job_option
 static json_t *affinity(const struct sw_plan *plan)
 {
     return json_array_size(plan->avoid) == 0 ? NULL : json_pack(
-        "{s:[{s:[{s:s, s:s, s:O}]}]}", "nodeSelectorTerms", "matchExpressions", "key", "kubernetes.io/hostname",
+        "{s:[{s:[{s:s, s:s, s:O}]}]}", "nodeSelectorTerms", "matchExpressions", "key",
+        "kubernetes.io/hostname",
         "operator", "NotIn", "values", plan->avoid);
 }
 
@@ -421,8 +427,10 @@ json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target 
     if (plan->nodes > 1)
         make_distributed(plan, spec);
     body = sw_json_object(
-        SW_STR("name", runai_name(plan->job_id, target->attempt).text), SW_BOOL("useGivenNameAsPrefix", false),
-        SW_STR("projectId", target->project_id), SW_STR("clusterId", target->cluster_id), SW_SUB("spec", spec));
+        SW_STR("name", runai_name(plan->job_id, target->attempt).text),
+        SW_BOOL("useGivenNameAsPrefix", false),
+        SW_STR("projectId", target->project_id), SW_STR("clusterId", target->cluster_id),
+        SW_SUB("spec", spec));
     runai_env_add(body, env);
     if (target->secret) {
         add_secrets(list, plan->secrets, target->secret);

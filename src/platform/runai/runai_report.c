@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runai_report.c - what a job needs here, looked at one by one, and what there is: projects, quota, pools, nodes.
+ * runai_report.c - what a job needs here, looked at one by one, and what there is: projects, quota,
+ * pools, nodes.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -51,8 +52,10 @@ static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *
     double needs = plan->gpus * (portion > 0 ? portion : 1) * plan->nodes;
     const char *kind = runai_job_options(plan->options).preemptibility;
     bool fits = needs <= quota || needs == 0 || !sw_text_same(kind, "non-preemptible");
-    sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s", needs, quota,
-        used, needs > quota - used && fits && needs > 0 ? ": beyond that it runs on what others leave free" : "");
+    sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s", needs,
+        quota,
+        used, needs > quota - used && fits && needs > 0 ? ": beyond that it runs on what others leave free"
+                   : "");
 
     finding(rows, "quota", fits, message, "leave runai.preemptibility out, or ask for fewer GPUs");
 }
@@ -64,12 +67,14 @@ static void check_cluster(json_t *rows, const json_t *clusters, const struct run
     int64_t seen_ms = runai_time_ms(cluster, "lastLiveness");
     bool alive = state ? sw_text_same(state, "Connected") : sw_now_ms() - seen_ms < ALIVE_WITHIN_MS;
     sw_autofree char *message = sw_format("%s, version %s, %s", site->cluster_name,
-        sw_json_str(cluster, "version") ? sw_json_str(cluster, "version") : "unknown", state ? state : "no state is told");
+        sw_json_str(cluster, "version") ? sw_json_str(cluster, "version") : "unknown",
+        state ? state : "no state is told");
 
     finding(rows, "cluster", alive, message, "its administrator must connect it again");
 }
 
-static void check_pools(json_t *rows, struct sw_connection *conn, const struct sw_plan *plan, const struct runai_site *site)
+static void check_pools(json_t *rows, struct sw_connection *conn, const struct sw_plan *plan,
+                        const struct runai_site *site)
 {
     const json_t *wanted = runai_job_options(plan->options).node_pools;
     sw_autofree char *filter = sw_format("clusterId==%s", site->cluster_id);
@@ -88,7 +93,8 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
         json_array_foreach(pools, k, pool)
             if (sw_text_same(sw_json_str(pool, "name"), json_string_value(name)))
                 phase = sw_json_str(pool, "phase") ? sw_json_str(pool, "phase") : "is there";
-        finding(rows, check, phase != NULL, phase ? phase : "is not there", "`slipway inventory runai` lists them");
+        finding(rows, check, phase != NULL, phase ? phase : "is not there",
+                "`slipway inventory runai` lists them");
     }
 }
 
@@ -144,7 +150,8 @@ static json_t *project_rows(const json_t *projects)
         json_array_append_new(rows, sw_json_object(
             SW_STR("project", sw_json_str(one, "name")), SW_STR_OPT("cluster", sw_json_str(one, "clusterId")),
             SW_SUB_COPY("gpu_quota", (json_t *)at(one, "totalResources", "gpuQuota")),
-            SW_SUB_COPY("gpus_used", json_object_get(json_object_get(at(one, "status", "quotaStatus"), "allocated"), "gpu"))));
+            SW_SUB_COPY("gpus_used", json_object_get(json_object_get(at(one, "status", "quotaStatus"),
+                                                                     "allocated"), "gpu"))));
     return rows;
 }
 
@@ -172,18 +179,21 @@ static json_t *node_rows(const json_t *nodes, int64_t *gpus)
         json_array_append_new(rows, sw_json_object(
             SW_STR("node", sw_json_str(one, "name")), SW_STR_OPT("state", sw_json_str(one, "status")),
             SW_STR_OPT("node_pool", sw_json_str(one, "nodePool")),
-            SW_STR_OPT("gpu_type", sw_json_str(json_object_get(one, "gpuInfo"), "gpuType")), SW_INT("gpus_total", count)));
+            SW_STR_OPT("gpu_type", sw_json_str(json_object_get(one, "gpuInfo"), "gpuType")),
+            SW_INT("gpus_total", count)));
     }
     return rows;
 }
 
-/* Every project that the account sees, and the cluster of ours, where one is named. What may not be listed stays out. */
+/* Every project that the account sees, and the cluster of ours, where one is named. What may not be
+ * listed stays out. */
 json_t *runai_inventory(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(json) json_t *projects = runai_list_all(conn, "/org-unit/projects", "projects", NULL, err);
     const struct runai_site *site = projects && conn->project ? runai_site(conn, NULL) : NULL;
     sw_autofree char *filter = site ? sw_format("clusterId==%s", site->cluster_id) : NULL;
-    sw_autofree char *path = site ? sw_rest_path("/clusters/%s/nodes", site->cluster_id) : sw_strdup("/nodes");
+    sw_autofree char *path = site ? sw_rest_path("/clusters/%s/nodes", site->cluster_id)
+               : sw_strdup("/nodes");
     sw_auto(json) json_t *pools = NULL, *nodes = NULL, *out = NULL;
     int64_t gpus = 0;
 

@@ -2,10 +2,10 @@
 /*
  * runai_secrets.c - credentials of a project: a job's secrets, and logins of registries.
  *
- * run:ai copies a credential into a Kubernetes secret of the project, whose name only the answer tells, a moment later.
- * A job's credential has the job's name and goes when the job is over. A login is named after a hash of its content, as
- * on Kubernetes: a changed key is another name, and two users never overwrite each other's. Values go from struct
- * sw_secrets into the bytes of one request.
+ * run:ai copies a credential into a Kubernetes secret of the project, whose name only the answer tells,
+ * a moment later. A job's credential has the job's name and goes when the job is over. A login is named
+ * after a hash of its content, as on Kubernetes: a changed key is another name, and two users never
+ * overwrite each other's. Values go from struct sw_secrets into the bytes of one request.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -26,7 +26,8 @@ enum { HASH_SHOWN = 12, COPIED_WITHIN_MS = 60000, FIRST_PAUSE_MS = 100, LONGEST_
 
 bool runai_has_secrets(const json_t *plan)
 {
-    return json_array_size(json_object_get(plan, "secrets")) + json_array_size(json_object_get(plan, "credentials")) > 0;
+    return json_array_size(json_object_get(plan, "secrets")) + json_array_size(json_object_get(plan,
+        "credentials")) > 0;
 }
 
 /* ---- one credential -------------------------------------------------------------------------------- */
@@ -46,7 +47,8 @@ static const char *asset_id(const json_t *asset)
 }
 
 /* Owned; NULL without an error: there is none of that name. */
-static json_t *find_asset(struct sw_connection *conn, const char *kind, const char *name, struct sw_error *err)
+static json_t *find_asset(struct sw_connection *conn, const char *kind, const char *name,
+                          struct sw_error *err)
 {
     const struct runai_site *site = runai_site(conn, err);
     const struct sw_rest_pair query[] = { { "name", name }, { "scope", "project" },
@@ -56,7 +58,8 @@ static json_t *find_asset(struct sw_connection *conn, const char *kind, const ch
     json_t *one;
     size_t i;
 
-    if (!site || sw_rest_call(conn->rest, &(struct sw_rest_call){ .path = path, .query = query, .repeatable = true },
+    if (!site || sw_rest_call(conn->rest, &(struct sw_rest_call){ .path = path, .query = query,
+                                                                  .repeatable = true },
                               &answer, err) < 0)
         return NULL;
     json_array_foreach(json_object_get(answer, "entries"), i, one)
@@ -65,7 +68,8 @@ static json_t *find_asset(struct sw_connection *conn, const char *kind, const ch
     return NULL;
 }
 
-static int delete_asset(struct sw_connection *conn, const char *kind, const json_t *asset, struct sw_error *err)
+static int delete_asset(struct sw_connection *conn, const char *kind, const json_t *asset,
+                        struct sw_error *err)
 {
     sw_autofree char *path = sw_rest_path("/asset/credentials/%s/%s", kind, asset_id(asset));
     struct sw_error why = { 0 };
@@ -75,7 +79,8 @@ static int delete_asset(struct sw_connection *conn, const char *kind, const json
 }
 
 /* `head` with "spec": the bytes, which the caller wipes. */
-static int post_asset(struct sw_connection *conn, const char *kind, const json_t *head, const struct sw_buf *spec,
+static int post_asset(struct sw_connection *conn, const char *kind, const json_t *head,
+                      const struct sw_buf *spec,
                       json_t **made, struct sw_error *err)
 {
     sw_autofree char *text = sw_json_dump(head), *path = sw_rest_path("/asset/credentials/%s", kind);
@@ -97,7 +102,8 @@ static int post_asset(struct sw_connection *conn, const char *kind, const json_t
 }
 
 /* The Kubernetes secret of a credential that was made: the first answer may not have it yet. Owned. */
-static char *wait_for_copy(struct sw_connection *conn, const char *kind, const json_t *made, struct sw_error *err)
+static char *wait_for_copy(struct sw_connection *conn, const char *kind, const json_t *made,
+                           struct sw_error *err)
 {
     sw_autofree char *path = sw_rest_path("/asset/credentials/%s/%s", kind, asset_id(made));
     int64_t until_ms = sw_monotonic_ms() + COPIED_WITHIN_MS, pause_ms = FIRST_PAUSE_MS;
@@ -112,7 +118,7 @@ static char *wait_for_copy(struct sw_connection *conn, const char *kind, const j
         if (name)
             break;
         if (sw_monotonic_ms() >= until_ms) {
-            sw_fail(err, SW_E_REFUSED, "run:ai has not copied the credential into the cluster within a minute");
+            sw_fail(err, SW_E_REFUSED, "run:ai has not copied the credential to the cluster within a minute");
             sw_hint(err, "is the cluster connected? `slipway preflight -p runai` shows it");
             return NULL;
         }
@@ -125,13 +131,15 @@ static char *wait_for_copy(struct sw_connection *conn, const char *kind, const j
 static json_t *head_of(const struct runai_site *site, const char *name, const char *description)
 {
     return sw_json_object(SW_SUB("meta", sw_json_object(
-        SW_STR("name", name), SW_STR("scope", "project"), SW_INT("projectId", strtoll(site->project_id, NULL, 10)),
+        SW_STR("name", name), SW_STR("scope", "project"),
+        SW_INT("projectId", strtoll(site->project_id, NULL, 10)),
         SW_STR_OPT("description", description))));
 }
 
 /* ---- a job's own ----------------------------------------------------------------------------------- */
 
-static int add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_secrets *secrets, struct sw_error *err)
+static int add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_secrets *secrets,
+                     struct sw_error *err)
 {
     size_t i;
     json_t *name;
@@ -154,7 +162,8 @@ static int add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_s
 }
 
 /* One that an interrupted submit left may have other values. */
-static int replace_asset(struct sw_connection *conn, const char *name, const json_t *head, const struct sw_buf *spec,
+static int replace_asset(struct sw_connection *conn, const char *name, const json_t *head,
+                         const struct sw_buf *spec,
                          json_t **made, struct sw_error *err)
 {
     struct sw_error why = { 0 };
@@ -186,7 +195,8 @@ int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, i
         return site ? 0 : -1;
     sw_buf_reserve_wiping(&spec, 64);
     sw_buf_add(&spec, "{\"keyValuePairs\":[");
-    result = add_pairs(&spec, plan->secrets, secrets, err) < 0 || add_pairs(&spec, plan->credentials, secrets, err) < 0
+    result = add_pairs(&spec, plan->secrets, secrets, err) < 0 ||
+           add_pairs(&spec, plan->credentials, secrets, err) < 0
                  ? -1 : 0;
     sw_buf_reserve_wiping(&spec, 8);
     sw_buf_add(&spec, "]}");
@@ -214,7 +224,8 @@ static int make_login(struct sw_connection *conn, const struct sw_registry_login
                       const char *name, json_t **made, struct sw_error *err)
 {
     const struct runai_site *site = runai_site(conn, err);
-    sw_auto(json) json_t *head = site ? head_of(site, name, "Slipway: login of a registry, shared by jobs") : NULL;
+    sw_auto(json) json_t *head = site ? head_of(site, name, "Slipway: login of a registry, shared by jobs")
+               : NULL;
     struct sw_buf spec = SW_BUF_INIT;
     struct sw_error why = { 0 };
     int result;
@@ -239,7 +250,8 @@ static int make_login(struct sw_connection *conn, const struct sw_registry_login
     return result < 0 ? sw_pass(err, &why) : 0;
 }
 
-static int login_secret(struct sw_connection *conn, const struct sw_registry_login *login, const char *registry,
+static int login_secret(struct sw_connection *conn, const struct sw_registry_login *login,
+                        const char *registry,
                         char **name, struct sw_error *err)
 {
     sw_auto(json) json_t *asset = NULL;
@@ -260,7 +272,8 @@ static int login_secret(struct sw_connection *conn, const struct sw_registry_log
     return *name ? 0 : -1;
 }
 
-int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name, struct sw_error *err)
+int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name,
+                      struct sw_error *err)
 {
     const char *said = runai_job_options(plan->options).image_pull_secret;
     sw_auto(sw_image_ref) struct sw_image_ref ref = { 0 };

@@ -2,8 +2,8 @@
 /*
  * runai_site.c - project and cluster, as the user names them, become the ids that every request needs.
  *
- * The cluster is the project's own. Where several clusters have a project of the same name, `cluster` decides; nothing
- * is ever chosen silently.
+ * The cluster is the project's own. Where several clusters have a project of the same name, `cluster`
+ * decides; nothing is ever chosen silently.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -118,7 +118,8 @@ static struct runai_site *look_up(struct sw_connection *conn, struct sw_error *e
     if (site->project_id && site->cluster_id && site->cluster_name)
         return site;
     runai_site_free(site);
-    sw_fail(err, SW_E_UNREACHABLE, "run:ai lists project '%.80s' or its cluster without an id", conn->project);
+    sw_fail(err, SW_E_UNREACHABLE, "run:ai lists project '%.80s' or its cluster without an id",
+            conn->project);
     return NULL;
 }
 

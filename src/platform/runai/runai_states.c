@@ -2,9 +2,9 @@
 /*
  * runai_states.c - what run:ai says about a workload, in our words.
  *
- * A workload has one of 14 phases; only Completed and Failed are the end (Degraded goes on). run:ai tells no exit code:
- * that is in the runner's report at the end of the log, where the log can be read. A workload that was suspended is
- * paused, unless this machine canceled the job. Pure.
+ * A workload has one of 14 phases; only Completed and Failed are the end (Degraded goes on). run:ai
+ * tells no exit code: that is in the runner's report at the end of the log, where the log can be read. A
+ * workload that was suspended is paused, unless this machine canceled the job. Pure.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -150,7 +150,8 @@ static void read_waiting(const json_t *workload, const char *note, struct sw_obs
 
 static int count_of(const json_t *workload, const struct sw_observation *seen)
 {
-    int64_t count = sw_json_int(seen->job.plan, "nodes", (int64_t)json_array_size(json_object_get(workload, "pods")));
+    int64_t count = sw_json_int(seen->job.plan, "nodes",
+                                (int64_t)json_array_size(json_object_get(workload, "pods")));
 
     return count < 1 ? 1 : count > RANKS_MAX ? RANKS_MAX : (int)count;
 }
@@ -212,7 +213,7 @@ static void read_end(const json_t *workload, enum sw_state state, struct sw_obse
     if ((end.reported || state == SW_COMPLETE) && sw_run_end_judge(&end, seen) && seen->state != SW_UNKNOWN)
         return;
     seen->state = state;
-    say(seen, SW_REASON_EXIT, sw_text_empty(words) ? "run:ai says that it failed; how it ended is in its log" : words);
+    say(seen, SW_REASON_EXIT, sw_text_empty(words) ? "it failed; its log says how it ended" : words);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------- */

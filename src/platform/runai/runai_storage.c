@@ -46,7 +46,8 @@ static json_t *nfs(const struct volume *v)
 
 static json_t *host_path(const struct volume *v)
 {
-    return sw_json_object(SW_STR("path", v->source), SW_STR("mountPath", v->path), SW_SUB("readOnly", read_only(v)));
+    return sw_json_object(SW_STR("path", v->source), SW_STR("mountPath", v->path),
+                          SW_SUB("readOnly", read_only(v)));
 }
 
 static json_t *s3(const struct volume *v)

@@ -6,8 +6,9 @@
  *     2  credentials of registry and job, where they are needed
  *     3  the workload itself, with runner, payload and code in its variables
  *
- * Names are used as given, so that the server refuses a second workload of the same name. Which status that is, is not
- * documented: after any refusal the name is looked up, and what carries our marks is adopted.
+ * Names are used as given, so that the server refuses a second workload of the same name. Which status
+ * that is, is not documented: after any refusal the name is looked up, and what carries our marks is
+ * adopted.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -41,7 +42,8 @@ static int adopt_named(struct sw_connection *conn, const struct sw_plan *plan, c
     store = runai_mark(whole, "labels", RUNAI_STORE);
     if (!sw_text_same(runai_mark(whole, "labels", RUNAI_ID), plan->job_id) ||
         (plan->store_id && !sw_text_same(store, plan->store_id))) {
-        sw_fail(err, SW_E_CONFLICT, "project '%s' has a workload '%s' already, and it is not this job's", conn->project,
+        sw_fail(err, SW_E_CONFLICT, "project '%s' has a workload '%s' already, and it is not this job's",
+                conn->project,
                 name);
         return sw_hint(err, "delete it in run:ai, or submit the job again: it then gets another id");
     }
@@ -57,7 +59,8 @@ static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, in
     sw_auto(json) json_t *chunks = json_object();
 
     if (sw_chunks_put_job(chunks, RUNAI_CHUNKS, &(struct sw_chunks_job){
-            .plan = plan, .arch = runai_arch_name(runai_job_options(plan->options).arch), .results = RUNAI_RESULTS,
+            .plan = plan, .arch = runai_arch_name(runai_job_options(plan->options).arch),
+            .results = RUNAI_RESULTS,
             .attempt = attempt, .kept = kept }, &limits, err) < 0)
         return -1;
     runai_env_add(body, chunks);
@@ -127,7 +130,8 @@ static int send(struct sending *s, struct sw_submission *receipt, struct sw_erro
 int runai_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_submission *receipt, struct sw_error *err)
 {
-    __attribute__((cleanup(sending_auto))) struct sending s = { .conn = conn, .plan = plan, .attempt = attempt };
+    __attribute__((cleanup(sending_auto))) struct sending s = { .conn = conn, .plan = plan,
+                                                                .attempt = attempt };
     const struct runai_site *site = runai_site(conn, err);
     struct sw_jobs_name name = runai_name(plan->job_id, attempt);
     int adopted = site ? adopt_named(conn, plan, name.text, receipt, err) : -1;
@@ -161,8 +165,8 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
         const char *path = sw_json_str(output, "path");
 
         if (!sw_json_str(output, "to") && !json_object_size(runai_job_options(plan->options).volumes))
-            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', or mount a "
-                       "volume ('runai.volumes')", path ? path : "");
+            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', or "
+                       "mount a volume ('runai.volumes')", path ? path : "");
     }
 }
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "platform/kube/kube_log.h"
 #include "platform/kubernetes/kubernetes_files.h"
 
 static json_t *parse(const char *text)

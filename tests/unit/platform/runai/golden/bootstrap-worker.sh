@@ -1,0 +1,54 @@
+for sw_home in "${SLIPWAY_TMP:-}" "${TMPDIR:-}" /tmp /var/tmp /dev/shm .; do
+    [ -n "$sw_home" ] && [ -d "$sw_home" ] && [ -w "$sw_home" ] && break
+done
+sw_job=$sw_home/slipway-job-$$.sh
+sw_host=${HOSTNAME:-$(cat /etc/hostname)}
+sw_index=${sw_host##*-}
+case $sw_index in
+    ''|*[!0-9]*) echo "slipway: the host name $sw_host does not end with a rank" >&2; exit 74 ;;
+esac
+sw_workers=${sw_host%-*}
+sw_total=4
+WORLD_SIZE=4
+export WORLD_SIZE
+MASTER_PORT=29500
+NODE_RANK=${sw_index:-0}
+NNODES=${sw_total:-1}
+MASTER_PORT=${MASTER_PORT:-29500}
+MASTER_ADDR=127.0.0.1
+WORKER_ADDRS=
+sw_rank=0
+while [ "$NNODES" -gt 1 ] && [ "$sw_rank" -lt "$NNODES" ]; do
+    if [ "$sw_rank" -eq 0 ]; then MASTER_ADDR=$sw_workers-$sw_rank
+    else WORKER_ADDRS=$WORKER_ADDRS${WORKER_ADDRS:+,}$sw_workers-$sw_rank; fi
+    sw_rank=$((sw_rank + 1))
+done
+export NODE_RANK NNODES MASTER_PORT MASTER_ADDR WORKER_ADDRS
+unset SLIPWAY_BOOT SLIPWAY_START SLIPWAY_PLAN_0
+sw_chunks_pieces() {
+    sw_at=0
+    while [ "$sw_at" -lt "$2" ]; do
+        eval "sw_piece=\${$1_$sw_at-}"
+        [ -n "$sw_piece" ] || {
+            echo "slipway: $1_$sw_at is missing" >&2
+            exit 74
+        }
+        printf '%s' "$sw_piece"
+        sw_at=$((sw_at + 1))
+    done
+}
+sw_chunks() {
+    eval "sw_count=\${$1_COUNT:-0}"
+    if ! sw_chunks_pieces "$1" "$sw_count" | base64 -d | gzip -dc > "$2.new" || ! mv "$2.new" "$2"; then
+        echo "slipway: the variables $1_* cannot be put together" >&2
+        exit 74
+    fi
+    sw_at=0
+    while [ "$sw_at" -lt "$sw_count" ]; do
+        unset "$1_$sw_at"
+        sw_at=$((sw_at + 1))
+    done
+    unset "$1_COUNT" sw_at sw_count
+}
+sw_chunks SLIPWAY_JOB "$sw_job"
+exec sh "$sw_job"

@@ -11,7 +11,11 @@
 #include "base/text.h"
 #include "platform/kit/log.h"
 
-static const char *const brev_variables[] = { "HOME", "DOCKER_CONFIG", NULL };
+/* Those that begin with BREV_ are read by the brev program itself: a watcher must have them, too. */
+static const char *const brev_variables[] = {
+    "HOME", "DOCKER_CONFIG", "BREV_API_URL", "BREV_PUBLIC_API_URL", "BREV_GRPC_URL", "BREV_AUTH_URL",
+    "BREV_AUTH_ISSUER_URL", "BREV_CONSOLE_URL", NULL
+};
 
 static const struct sw_credential brev_credentials[] = {
     { "BREV_API_TOKEN", false, "for a login of its own; without it that of `brev login` is used" },

@@ -28,7 +28,7 @@ TYPES = [
 
 class World:
     def __init__(self, folder=None):
-        self.folder = folder or os.environ["BREV_SIM"]
+        self.folder = folder or os.environ["SLIPWAY_BREV_WORLD"]
         self.path = f"{self.folder}/state.json"
 
     def make(self, ssh):

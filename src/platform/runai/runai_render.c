@@ -5,7 +5,7 @@
  * One node is a training, more are a distributed (PyTorch) workload of workers only: a master would hold
  * the pod's template a second time, and with the runner in its variables that does not fit. The server
  * splits `command` and `args` in a way that is not documented, so neither needs quoting: the shell runs
- * what a variable says (docs/decisions/0070-runai-starts-from-variables.md). No secret is in anything
+ * what a variable says (docs/decisions/0068-runai-starts-from-variables.md). No secret is in anything
  * made here.
  */
 #include "platform/runai/runai_internal.h"

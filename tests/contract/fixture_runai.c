@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_runai.c - workloads of the stand-in tests/sim/runai, which runs them as containers of the engine that
- * tests/docker/engine started: behaviours become shell text for the busybox of its image. The case's folder is
- * a folder of the node, mounted at its own place, so commands see it; results are in another one. Logs
- * come from the log route of the cluster's Kubernetes.
+ * fixture_runai.c - workloads of the stand-in tests/sim/runai, which runs them as containers of the engine
+ * that tests/docker/engine started: behaviours become shell text for the busybox of its image. The case's
+ * folder is a folder of the node, mounted at its own place, so commands see it; results are in another one.
+ * Logs come from the log route of the cluster's Kubernetes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +30,22 @@ static void disturb(const char *dir, const char *api)
     stand_in_disturb(api);
 }
 
+/* A job takes the certificates along that this machine's variables name; they are no part of the case. */
+static void forget_certificates(void)
+{
+    static const char *const names[] = { "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
+                                         "AWS_CA_BUNDLE" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+}
+
 static void begin(const char *dir)
 {
     const char *port = stand_in_begin("runai/server");
     char url[64], folder[128];
 
+    forget_certificates();
     snprintf(url, sizeof url, "http://127.0.0.1:%s", port);
     setenv("RUNAI_BASE_URL", url, 1);
     setenv("RUNAI_KUBE_APISERVER_URL", url, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stand_in.c - see stand_in.h. One that was killed leaves its containers to the engine, which ends with the test.
+ * stand_in.c - see stand_in.h. One that was killed leaves its containers to the engine, which ends with the
+ * test.
  */
 #include "stand_in.h"
 
@@ -47,7 +48,8 @@ static void become_server(const char *program)
     sw_autofree char *path = sw_path_join(getenv("SLIPWAY_SIM"), program);
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    execle("/usr/bin/env", "env", "python3", path, folder, getenv("DOCKER_HOST") + strlen("unix://"), NULL, clean);
+    execle("/usr/bin/env", "env", "python3", path, folder, getenv("DOCKER_HOST") + strlen("unix://"), NULL,
+           clean);
     _exit(127);
 }
 

@@ -6,7 +6,7 @@
 #ifndef SW_TESTS_CONTRACT_STAND_IN_H
 #define SW_TESTS_CONTRACT_STAND_IN_H
 
-/* Ends the one before, and starts the program SLIPWAY_SIM/PROGRAM with the engine of DOCKER_HOST. Its port. */
+/* Ends the one before, and starts SLIPWAY_SIM/PROGRAM with the engine of DOCKER_HOST. Returns its port. */
 const char *stand_in_begin(const char *program);
 const char *stand_in_folder(void);
 /* What it shall do wrong, in the words of cases_faults.c; NULL: nothing. */

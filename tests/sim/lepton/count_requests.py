@@ -77,7 +77,7 @@ def a_refresh_of_200_running_jobs_is_one_paged_list(here):
     lists = until(asked, "a refresh without other questions")
     pages = [int(re.search(r"[?&]page=(\d+)", one)[1]) for one in lists]
     size = int(re.search(r"page_size=(\d+)", lists[0])[1])
-    expect(pages == list(range(1, -(-MANY // size) + 2)), lists)           # no total is told: the last page is empty
+    expect(pages == list(range(1, -(-MANY // size) + 2)), lists)           # there is no total: the last page is empty
     expect(all(job["status"] == "Running" for job in here.json("ps", "--all", "--stored")["jobs"]), "they are not seen")
     return f"{len(lists)} requests"
 

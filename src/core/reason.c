@@ -155,7 +155,8 @@ const struct sw_reason sw_reasons[] = {
           "ask for fewer GPUs, less memory or a shorter 'time:'") },
     { SW_REASON_NO_CAPACITY,
       .waiting = WAITING("no machine for it is free", 15 * MINUTE_MS,
-          "see what is free with 'slipway inventory', then cancel it and ask for fewer GPUs, another shape or "
+          "see what is free with 'slipway inventory', then cancel it and ask for fewer GPUs, "
+          "another shape or "
           "another node group") },
     { SW_REASON_PRIORITY,
       .waiting = WAITING("jobs of higher priority are before it", HOUR_MS,

@@ -135,29 +135,14 @@ void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)
 
 void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines)
 {
-    sw_buf_add(out, "for sw_home in \"${SLIPWAY_TMP:-}\" \"${TMPDIR:-}\" /tmp /var/tmp /dev/shm .; do\n"
-                    "    [ -n \"$sw_home\" ] && [ -d \"$sw_home\" ] && [ -w \"$sw_home\" ] && break\n"
-                    "done\n"
-                    "sw_job=$sw_home/slipway-job-$$.sh\n");
-    sw_buf_add(out, lines);
     add_functions(out);
-    sw_buf_addf(out, "sw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\"\n", prefix);
+    sw_buf_add(out, lines);
+    sw_buf_addf(out, "sw_script\nsw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\"\n", prefix);
 }
 
 void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks)
 {
-    sw_buf_addf(out,
-        "NODE_RANK=${%s:-0}\n"
-        "NNODES=${%s:-1}\n"
-        "MASTER_PORT=${MASTER_PORT:-%d}\n"
-        "MASTER_ADDR=127.0.0.1\n"
-        "WORKER_ADDRS=\n"
-        "sw_rank=0\n"
-        "while [ \"$NNODES\" -gt 1 ] && [ \"$sw_rank\" -lt \"$NNODES\" ]; do\n"
-        "    if [ \"$sw_rank\" -eq 0 ]; then MASTER_ADDR=%s\n"
-        "    else WORKER_ADDRS=$WORKER_ADDRS${WORKER_ADDRS:+,}%s; fi\n"
-        "    sw_rank=$((sw_rank + 1))\n"
-        "done\n"
-        "export NODE_RANK NNODES MASTER_PORT MASTER_ADDR WORKER_ADDRS\n",
-        ranks->index, ranks->total, ranks->port, ranks->host, ranks->host);
+    sw_buf_addf(out, "sw_ranks %s %s %d ", ranks->index, ranks->total, ranks->port);
+    sw_buf_add_quoted(out, ranks->host);
+    sw_buf_add_char(out, '\n');
 }

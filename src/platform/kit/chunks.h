@@ -43,8 +43,9 @@ int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_jo
 /* POSIX shell: the variables of `prefix` put together into `file`, and unset. Needs sh, base64, gzip. */
 void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file);
 
-/* POSIX shell, a job's whole command: a folder that takes files is found, `lines` (shell that sets variables,
- * such as those of sw_chunks_rendezvous(); "": none) run, and the script of sw_chunks_put_job() takes over. */
+/* POSIX shell, a job's whole command: a folder that takes files is found, `lines` (shell that sets
+ * variables, such as those of sw_chunks_rendezvous(); "": none) run, and the script of sw_chunks_put_job()
+ * takes over. */
 void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines);
 
 /* A platform that tells a rank only through variables of its own: the names of those, and where rank N is. */
@@ -53,7 +54,8 @@ struct sw_chunks_ranks {
     const char *host;            /* shell text in which $sw_rank is N: "${PREFIX}-$sw_rank.${DOMAIN}" */
     int port;                    /* MASTER_PORT, unless it is set */
 };
-/* POSIX shell: NODE_RANK, NNODES, MASTER_ADDR, MASTER_PORT and WORKER_ADDRS out of them. */
+/* A line of shell for sw_chunks_command(): NODE_RANK, NNODES, MASTER_ADDR, MASTER_PORT and WORKER_ADDRS out
+ * of them. */
 void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks);
 
 #endif

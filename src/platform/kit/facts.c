@@ -88,7 +88,8 @@ json_t *sw_fact(struct sw_facts *facts, const char *path, bool fresh, struct sw_
 {
     json_t *answer = fresh ? NULL : remembered(facts, path);
 
-    if (answer || sw_rest_call(facts->rest, &(struct sw_rest_call){ .path = path, .repeatable = true }, &answer,
+    if (answer || sw_rest_call(facts->rest, &(struct sw_rest_call){ .path = path,
+                                                                    .repeatable = true }, &answer,
                                err) < 0)
         return answer;
     answer = answer ? answer : json_array();

@@ -121,6 +121,21 @@ void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen
     free(all);
 }
 
+bool sw_jobs_have_ended(const json_t *reports, const char *id)
+{
+    const char *rank;
+    json_t *text;
+
+    json_object_foreach((json_t *)reports, rank, text) {
+        const char *line = json_string_value(text);
+        sw_auto(json) json_t *report = line ? sw_report_in_log(line, strlen(line), id, -1) : NULL;
+
+        if (!report || !sw_report_is_last(report))
+            return false;
+    }
+    return json_object_size(reports) > 0;
+}
+
 /* ---- many jobs ---------------------------------------------------------------------------------- */
 
 static struct sw_jobs_name name_of(const struct sw_jobs_api *api, const struct sw_jobref *job)

@@ -53,6 +53,9 @@ struct sw_jobs_end {
 /* Pure: reports decide; without one the platform's word does. */
 void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen);
 
+/* Is each of these reports ({"0": text}) of a run that is over? False: there is none. Pure. */
+bool sw_jobs_have_ended(const json_t *reports, const char *id);
+
 int sw_jobs_observe(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_observation *jobs,
                     size_t count, struct sw_error *err);
 /* Ends the other ranks of jobs of which one failed (sw_jobs_read_ranks() says which those are). */

@@ -10,10 +10,40 @@
 
 #include "core/report.h"
 #include "platform/kit/log_lines.h"
+#include "platform/kit/spool.h"
 
-enum { PAGES_MAX = 100000 };
+enum { PAGES_MAX = 100000, PAGE_MAX = 256 * 1024 * 1024 };
 
-/* ---- one page ----------------------------------------------------------------------------------- */
+/* ---- the answer --------------------------------------------------------------------------------- */
+
+static int take_bytes(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
+{
+    struct sw_buf *body = context;
+
+    (void)so_far;
+    if (body->length + length > PAGE_MAX)
+        return -1;
+    sw_buf_add_bytes(body, bytes, length);
+    return 0;
+}
+
+json_t *sw_log_page_get(struct sw_rest *rest, const struct sw_rest_call *call, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf body = SW_BUF_INIT;
+    struct sw_rest_call one = *call;
+    json_t *page;
+
+    one.sink = take_bytes;
+    one.sink_context = &body;
+    if (sw_rest_call(rest, &one, NULL, err) < 0)
+        return NULL;
+    page = json_loadb(sw_buf_text(&body), body.length, JSON_ALLOW_NUL, NULL);
+    if (!page)
+        sw_fail(err, SW_E_UNREACHABLE, "a page of the log is no JSON");
+    return page;
+}
+
+/* ---- one page ------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -31,6 +61,7 @@ static bool read_entry(const json_t *entry, struct sw_log_line *out)
 
     out->at_ns = at ? strtoll(at, &end, 10) : json_integer_value(json_array_get(entry, 0));
     out->text = json_string_value(json_array_get(entry, 1));
+    out->length = json_string_length(json_array_get(entry, 1));
     return out->text && out->at_ns > 0 && out->at_ns < INT64_MAX && (!at || *end == '\0');
 }
 
@@ -96,55 +127,63 @@ json_t *sw_log_page_reports(const json_t *page, const char *job_id)
     return reports;
 }
 
-/* ---- all pages ---------------------------------------------------------------------------------- */
+/* ---- all pages ------------------------------------------------------------------------------ */
 
-static int give(const struct sw_log_sink *sink, int64_t at_ns, const char *text, struct sw_error *err)
+static int give(const struct sw_log_sink *sink, const struct sw_log_line *line, struct sw_error *err)
 {
-    sw_autofree char *line = sw_format("%s\n", text);
-    const struct sw_log_message message = { .at_ns = at_ns, .bytes = line,
-                                            .length = sw_log_before_report(line, strlen(line)) };
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    struct sw_log_message message = { .at_ns = line->at_ns };
 
+    sw_buf_add_bytes(&text, line->text, line->length);
+    sw_buf_add_char(&text, '\n');
+    message.bytes = text.data;
+    message.length = sw_log_before_report(text.data, text.length);
     return sink->take(sink->context, &message)
                ? sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted") : 0;
 }
 
 /* A line of the moment that two pages share counts as often as it is there. */
-static bool was_given(json_t *given, const char *text)
+static int64_t given_more(json_t *given, const struct sw_log_line *line, int more)
 {
-    int64_t times = sw_json_int(given, text, 0);
+    char key[24];
+    int64_t times;
 
-    if (times > 0)
-        json_object_set_new(given, text, json_integer(times - 1));
-    return times > 0;
+    snprintf(key, sizeof key, "%llx", (unsigned long long)sw_spool_hash(line->text, line->length));
+    times = sw_json_int(given, key, 0);
+    if (times + more >= 0)
+        json_object_set_new(given, key, json_integer(times + more));
+    return times;
 }
 
 static void note_given(json_t *given, const struct sw_log_line *lines, size_t count, int64_t at_ns)
 {
     json_object_clear(given);
     for (size_t i = count; i > 0 && lines[i - 1].at_ns == at_ns; i--)
-        json_object_set_new(given, lines[i - 1].text,
-                            json_integer(sw_json_int(given, lines[i - 1].text, 0) + 1));
+        given_more(given, &lines[i - 1], 1);
 }
 
 static int give_page(const struct sw_log_line *lines, size_t count, int64_t shared_ns, json_t *given,
                      const struct sw_log_sink *sink, struct sw_error *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (!(lines[i].at_ns == shared_ns && was_given(given, lines[i].text)) &&
-            give(sink, lines[i].at_ns, lines[i].text, err) < 0)
+        if (!(lines[i].at_ns == shared_ns && given_more(given, &lines[i], -1) > 0) &&
+            give(sink, &lines[i], err) < 0)
             return -1;
     return 0;
 }
 
-static int read_forward(const struct sw_log_pages *pages, const struct sw_log_sink *sink, struct sw_error *err)
+static int read_forward(const struct sw_log_pages *pages, const struct sw_log_sink *sink,
+                        struct sw_error *err)
 {
-    static const char missing[] = SW_RUNNER_SAYS "more lines of this moment are kept than are handed out; some may "
+    static const char missing[] = SW_RUNNER_SAYS "more lines of this moment are kept than are "
+                                                 "handed out; some may "
                                                  "be missing here";
     sw_auto(json) json_t *given = json_object();
     int64_t from_ns = pages->from_ns, lost;
 
     for (int i = 0; i < PAGES_MAX && from_ns && from_ns < pages->end_ns; i++) {
-        sw_auto(json) json_t *page = pages->ask(pages->context, from_ns, pages->end_ns, false, pages->full, err);
+        sw_auto(json) json_t *page = pages->ask(pages->context, from_ns, pages->end_ns, false,
+                                                pages->full, err);
         size_t count = 0, full = (size_t)pages->full;
         sw_autofree struct sw_log_line *lines = page ? sw_log_page_lines(page, &count) : NULL;
         size_t used = count < full ? count : full;
@@ -152,7 +191,7 @@ static int read_forward(const struct sw_log_pages *pages, const struct sw_log_si
         if (!page || give_page(lines, used, i > 0 ? from_ns : 0, given, sink, err) < 0)
             return -1;
         from_ns = sw_log_page_next(lines, count, full, &lost);
-        if (lost && give(sink, lost, missing, err) < 0)
+        if (lost && give(sink, &(struct sw_log_line){ lost, 0, missing, sizeof missing - 1 }, err) < 0)
             return -1;
         note_given(given, lines, used, from_ns);
     }

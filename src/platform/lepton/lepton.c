@@ -2,9 +2,9 @@
 /*
  * lepton.c - batch jobs of a DGX Cloud Lepton workspace: the descriptor and the connection.
  *
- * Everything goes through the workspace's REST API; no Python client is needed. The server adds a random ending
- * to the name of a job, so a name is no key there: every job carries our id, its attempt and the store's id as
- * labels. Follow submit in lepton_submit.c.
+ * Everything goes through the workspace's REST API; no Python client is needed. The server adds a random
+ * ending to the name of a job, so a name is no key there: every job carries our id, its attempt and the
+ * store's id as labels. Follow submit in lepton_submit.c.
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -24,7 +24,8 @@ static const struct sw_credential credentials[] = {
     { "DOCKER_PASSWORD", false, "see DOCKER_USERNAME" },
     { 0 }
 };
-static const char *const variables[] = { "LEPTON_CACHE_DIR", "HOME", "DOCKER_CONFIG", "DOCKER_REGISTRY", NULL };
+static const char *const variables[] = { "LEPTON_CACHE_DIR", "HOME", "DOCKER_CONFIG",
+                                         "DOCKER_REGISTRY", NULL };
 
 /* Fields of a job's body that a refusal may name, and the keys that decide them. */
 static const struct sw_rest_field fields[] = {
@@ -49,7 +50,8 @@ static const struct sw_rest_field fields[] = {
 static void explain(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err)
 {
     static const struct { int status; const char *hint; } hints[] = {
-        { 401, "the token is wrong or has expired (one made in the dashboard lives a day): make a new one and "
+        { 401, "the token is wrong or has expired (one made in the dashboard lives a day): make a "
+               "new one and "
                "export LEPTON_WORKSPACE_TOKEN" },
         { 403, "the token may not do that, or the workspace does not have this feature" },
     };
@@ -60,10 +62,12 @@ static void explain(void *context, const struct sw_http_reply *reply, const char
             sw_hint(err, "%s", hints[i].hint);
 }
 
-/* ---- the connection ----------------------------------------------------------------------------- */
+/* ---- the connection ------------------------------------------------------------------------- */
 
-static void lepton_close(struct sw_connection *conn)
+static void lepton_close(struct sw_connection *opened)
 {
+    struct lepton_connection *conn = lepton_of(opened);
+
     if (!conn)
         return;
     sw_facts_close(conn->facts);
@@ -79,7 +83,7 @@ static void lepton_close(struct sw_connection *conn)
 
 static struct sw_secret *token(void *context, bool refused, struct sw_error *err)
 {
-    const struct sw_connection *conn = context;
+    const struct lepton_connection *conn = context;
 
     if (conn->token && conn->workspace)
         return sw_rest_token_given(conn->token, refused, err);
@@ -92,13 +96,13 @@ static struct sw_secret *token(void *context, bool refused, struct sw_error *err
 static struct sw_connection *lepton_open(const struct sw_connect_options *config, struct sw_error *err)
 {
     sw_autofree char *file = NULL;
-    struct sw_connection *conn;
+    struct lepton_connection *conn;
 
     if (!config->state_dir) {
         sw_fail(err, SW_E_USAGE, "the lepton platform needs a state folder");
         return NULL;
     }
-    conn = sw_new(struct sw_connection);
+    conn = sw_new(struct lepton_connection);
     lepton_login(conn, config);
     conn->root = sw_path_join(config->state_dir, "lepton");
     conn->spools = sw_log_spools_open(conn->root);
@@ -110,19 +114,20 @@ static struct sw_connection *lepton_open(const struct sw_connect_options *config
         .token_context = conn, .headers = conn->origin ? conn->headers : NULL, .fields = fields,
         .explain = explain }, err);
     if (!conn->rest) {
-        lepton_close(conn);
+        lepton_close((struct sw_connection *)conn);
         return NULL;
     }
     file = sw_format("%s/.facts-%s.json", conn->root, conn->workspace ? conn->workspace : "");
     conn->facts = sw_facts_open(conn->rest, file, FACTS_LAST_MS);
-    return conn;
+    return (struct sw_connection *)conn;
 }
 
 static void lepton_place(struct sw_connection *conn, struct sw_place *out)
 {
-    out->address = sw_strdup(conn->url);
-    out->options = sw_json_object(SW_STR_OPT("workspace", conn->workspace), SW_STR("url", conn->url),
-                                  SW_STR_OPT("origin", conn->origin));
+    out->address = sw_strdup(lepton_of(conn)->url);
+    out->options = sw_json_object(SW_STR_OPT("workspace", lepton_of(conn)->workspace), SW_STR("url",
+            lepton_of(conn)->url),
+                                  SW_STR_OPT("origin", lepton_of(conn)->origin));
 }
 
 /* Every address contains the workspace's id, and every answer there is about that workspace: an answer to one
@@ -130,38 +135,39 @@ static void lepton_place(struct sw_connection *conn, struct sw_place *out)
 static int lepton_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
     (void)err;
-    if (conn->workspace)
-        sw_buf_addf(identity, "%s workspace at %s", conn->workspace, conn->url);
+    if (lepton_of(conn)->workspace)
+        sw_buf_addf(identity, "%s workspace at %s", lepton_of(conn)->workspace, lepton_of(conn)->url);
     return 0;
 }
 
 static bool lepton_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
     (void)plan;
-    return sw_http_is_loopback(conn->url);
+    return sw_http_is_loopback(lepton_of(conn)->url);
 }
 
 static struct sw_log_spools *lepton_log_spools(struct sw_connection *conn)
 {
-    return conn->spools;
+    return lepton_of(conn)->spools;
 }
 
 int lepton_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
                 json_t **json, struct sw_error *err)
 {
-    return sw_rest_call(conn->rest, &(struct sw_rest_call){ .method = method, .path = path, .json = body,
+    return sw_rest_call(lepton_of(conn)->rest, &(struct sw_rest_call){ .method = method, .path = path,
+            .json = body,
                                                             .repeatable = true }, json, err);
 }
 
 void lepton_warn(struct sw_connection *conn, const char *text)
 {
-    if (conn->given.warn)
-        conn->given.warn(conn->given.warn_context, text);
+    if (lepton_of(conn)->given.warn)
+        lepton_of(conn)->given.warn(lepton_of(conn)->given.warn_context, text);
 }
 
 char *lepton_note_path(struct sw_connection *conn, const char *id, int attempt, const char *name)
 {
-    return sw_format("%s/%s/attempt-%d/%s", conn->root, id, attempt, name);
+    return sw_format("%s/%s/attempt-%d/%s", lepton_of(conn)->root, id, attempt, name);
 }
 
 const struct sw_platform sw_platform_lepton = {

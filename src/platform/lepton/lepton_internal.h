@@ -2,11 +2,16 @@
 /*
  * lepton_internal.h - what the files of this platform share.
  *
- *     lepton.c          descriptor, connection, calls          lepton_login.c   who calls: variables, saved login
- *     lepton_render.c   plan to job body (pure)                lepton_site.c    group, shape, mounts (pure), facts
- *     lepton_submit.c   checks, secrets, the job               lepton_secrets.c the workspace's two secret stores
- *     lepton_states.c   answers to observations (pure)         lepton_jobs.c    list, stop, cleanup, adopt, orphans
- *     lepton_log.c      log pages (pure), log_fetch            lepton_report.c  preflight report, inventory
+ *     lepton.c         descriptor, connection, calls
+ *     lepton_login.c   who calls: variables, saved login
+ *     lepton_site.c    node group, shape, mounts
+ *     lepton_render.c  plan to job body (pure)
+ *     lepton_secrets.c the workspace's two secret stores
+ *     lepton_submit.c  checks, secrets, the job
+ *     lepton_states.c  answers to observations (pure)
+ *     lepton_jobs.c    list, stop, cleanup, adopt, orphans
+ *     lepton_log.c     logs by time
+ *     lepton_report.c  preflight report, inventory
  */
 #ifndef SW_PLATFORM_LEPTON_INTERNAL_H
 #define SW_PLATFORM_LEPTON_INTERNAL_H
@@ -31,7 +36,7 @@
 #define LEPTON_PULL       "slipway-pull-"        /* a pull secret's name begins so */
 enum { LEPTON_NAME_MAX = 36, LEPTON_NAME_SIZE = LEPTON_NAME_MAX + 1, LEPTON_PORT = 29400 };
 
-struct sw_connection {
+struct lepton_connection {           /* what struct sw_connection is for this platform */
     char *url, *origin, *workspace;
     struct sw_secret *token;                 /* NULL: none is known */
     int64_t token_expires_ms;                /* as the saved login says; 0: not known */
@@ -43,9 +48,14 @@ struct sw_connection {
     struct sw_facts *facts;                  /* groups, shapes, permissions, logins */
 };
 
+static inline struct lepton_connection *lepton_of(const struct sw_connection *conn)
+{
+    return (struct lepton_connection *)conn;
+}
+
 extern const struct sw_platform sw_platform_lepton;
 
-/* ---- lepton.c ---- */
+/* ---- lepton.c ------------------------------------------------------------------------------- */
 
 /* METHOD PATH that may be repeated. `json` may be NULL. */
 int lepton_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
@@ -54,15 +64,15 @@ void lepton_warn(struct sw_connection *conn, const char *text);
 /* ROOT/JOB/attempt-N/NAME; owned. */
 char *lepton_note_path(struct sw_connection *conn, const char *id, int attempt, const char *name);
 
-/* ---- lepton_login.c ---- */
+/* ---- lepton_login.c ------------------------------------------------------------------------- */
 
 /* Workspace, address, origin and token of `conn`, from the options, the environment and the saved login. */
-void lepton_login(struct sw_connection *conn, const struct sw_connect_options *config);
+void lepton_login(struct lepton_connection *conn, const struct sw_connect_options *config);
 /* The same from a saved login's text: {"workspace","url","origin","expires_ms"}, owned, and the token. NULL:
  * it has no such workspace (`id` NULL: the current one). Pure. */
 json_t *lepton_saved_login(const char *text, size_t length, const char *id, struct sw_secret **token);
 
-/* ---- lepton_site.c ---- */
+/* ---- lepton_site.c -------------------------------------------------------------------------- */
 
 struct lepton_site {                 /* where and how one attempt runs; owned */
     int attempt;
@@ -87,7 +97,8 @@ const json_t *lepton_shape_of(const json_t *shapes, const struct sw_plan *plan, 
 /* The volume that is mounted when the job names none, borrowed; NULL: the group has none. */
 const json_t *lepton_volume_of(const json_t *group);
 struct lepton_wanted {               /* one entry of lepton.volumes */
-    const char *path, *at;           /* in the volume; in the container. NULL: the first permitted; /mnt/VOLUME */
+    const char *path;                /* in the volume; NULL: the first that is permitted */
+    const char *at;                  /* in the container; NULL: /mnt/VOLUME */
     bool read_only;
 };
 /* One mount as the API takes it, owned; NULL + err: no permission allows it. */
@@ -100,7 +111,7 @@ const char *lepton_arch_of(const json_t *shape);
 const char *lepton_shared(const struct lepton_site *site);
 char *lepton_results(const struct lepton_site *site, const char *id);      /* owned */
 
-/* ---- lepton_render.c ---- */
+/* ---- lepton_render.c ------------------------------------------------------------------------ */
 
 /* At most 36 characters, of this attempt alone. */
 void lepton_name(const char *id, int attempt, char out[LEPTON_NAME_SIZE]);
@@ -110,7 +121,7 @@ int lepton_check(const struct sw_plan *plan, struct sw_error *err);
 json_t *lepton_render_body(const struct sw_plan *plan, const struct lepton_site *site);
 void lepton_env_add(json_t *body, const json_t *variables);      /* name -> text */
 
-/* ---- lepton_secrets.c ---- */
+/* ---- lepton_secrets.c ----------------------------------------------------------------------- */
 
 /* The name of one secret of an attempt in the workspace's store; owned. Pure. */
 char *lepton_secret_name(const char *id, int attempt, const char *name);
@@ -124,7 +135,7 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
 int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **out,
                        struct sw_error *err);
 
-/* ---- lepton_states.c: pure ---- */
+/* ---- lepton_states.c: pure ------------------------------------------------------------------ */
 
 const char *lepton_meta(const json_t *object, const char *key);
 const char *lepton_label(const json_t *object, const char *key);
@@ -136,19 +147,21 @@ void lepton_read(const json_t *job, struct sw_observation *seen);
  * stuck. */
 const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after_ms, int64_t now_ms);
 
-/* ---- lepton_log.c ---- */
+/* ---- lepton_log.c --------------------------------------------------------------------------- */
 
-/* The last report line of each rank, {"0": text}, owned; NULL: not read. */
-json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id);
+/* Did it end just now, and are the reports of its ranks not in the log yet? `reports` (NULL: not wanted):
+ * the last line of each rank, {"0": text}, owned; NULL: not read. */
+bool lepton_is_late(struct sw_connection *conn, const json_t *job, const char *id, json_t **reports);
 SW_PLATFORM_SLOT(lepton, log_fetch);
 
-/* ---- lepton_jobs.c ---- */
+/* ---- lepton_jobs.c -------------------------------------------------------------------------- */
 
 extern const struct sw_jobs_api lepton_api;
 /* One attempt by name and labels, alive or archived, owned; NULL + err. */
 json_t *lepton_find_job(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err);
 /* GET /jobs/ID/PART?MORE, owned; NULL + err. */
-json_t *lepton_job_part(struct sw_connection *conn, const json_t *job, const char *part, struct sw_error *err);
+json_t *lepton_job_part(struct sw_connection *conn, const json_t *job, const char *part,
+                        struct sw_error *err);
 /* The replica of this rank, borrowed; NULL: it is not there. Pure. */
 const json_t *lepton_replica(const json_t *replicas, const char *job_id, int rank);
 SW_PLATFORM_SLOT(lepton, observe);
@@ -162,7 +175,7 @@ SW_PLATFORM_SLOT(lepton, adopt);
 SW_PLATFORM_SLOT(lepton, jobs);
 SW_PLATFORM_SLOT(lepton, orphans);
 
-/* ---- lepton_submit.c, lepton_report.c ---- */
+/* ---- lepton_submit.c, lepton_report.c ------------------------------------------------------- */
 
 SW_PLATFORM_SLOT(lepton, preflight);
 SW_PLATFORM_SLOT(lepton, render);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lepton_jobs.c - the jobs that are there: list, stop, cleanup, and those that are found by their labels alone.
+ * lepton_jobs.c - the jobs that are there: list, stop, cleanup, and those that are found by their labels
+ * alone.
  *
- * Our name for a job is ID.ATTEMPT (kit/jobs.h); on Lepton it is found by its labels, since the server adds an
- * ending to names and takes the same one twice. An answer contains the whole body, chunks included, so a refresh
- * asks for the jobs that it wants and keeps none of their variables.
+ * Our name for a job is ID.ATTEMPT (kit/jobs.h); on Lepton it is found by its labels, since the server adds
+ * an ending to names and takes the same one twice. An answer contains the whole body, chunks included, so a
+ * refresh asks for the jobs that it wants and keeps none of their variables.
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -20,7 +21,7 @@
 #include "core/state.h"
 
 #define PAGE_SIZE "50"                   /* of bodies with up to a megabyte each */
-enum { NAMED_MAX = 100, LATE_MS = 30000 };
+enum { NAMED_MAX = 100 };
 
 static const struct sw_rest_pages pages = { "jobs", NULL, "page", .numbered = true };
 
@@ -40,7 +41,7 @@ static int attempt_of(const json_t *job)
     return attempt > 1 ? attempt : 1;
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------- */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 /* Of two jobs of one attempt (a POST that was repeated) the newer one counts. */
 static int keep(void *jobs, json_t *job)
@@ -66,12 +67,13 @@ static json_t *list_jobs(struct sw_connection *conn, const char *selector, const
                          int (*take)(void *, json_t *), struct sw_error *err)
 {
     const struct sw_rest_pair query[] = {
-        { "job_query_mode", archived ? LEPTON_ALL_JOBS : "alive_only" }, { "query", selector }, { "q", words },
+        { "job_query_mode", archived ? LEPTON_ALL_JOBS : "alive_only" }, { "query", selector }, { "q",
+                words },
         { "page_size", PAGE_SIZE }, { 0 } };
     const struct sw_rest_call call = { .path = "/jobs", .query = query, .repeatable = true };
     sw_auto(json) json_t *jobs = json_object();
 
-    return sw_rest_list(conn->rest, &call, &pages, take, jobs, err) < 0 ? NULL : sw_take(jobs);
+    return sw_rest_list(lepton_of(conn)->rest, &call, &pages, take, jobs, err) < 0 ? NULL : sw_take(jobs);
 }
 
 static json_t *list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
@@ -88,13 +90,31 @@ static json_t *list(struct sw_connection *conn, const struct sw_observation *job
     return list_jobs(conn, sw_buf_text(&selector), NULL, false, keep_slim, err);
 }
 
+/* By the id that Lepton gave it, where this machine sent it. */
+static json_t *get_by_id(struct sw_connection *conn, const char *remote_id, struct sw_error *err)
+{
+    sw_autofree char *start = sw_rest_path("/jobs/%s", remote_id);
+    sw_autofree char *path = sw_format("%s?job_query_mode=" LEPTON_ALL_JOBS, start);
+    json_t *job = NULL;
+
+    if (lepton_call(conn, NULL, path, NULL, &job, err) < 0)
+        return NULL;
+    json_object_del(json_object_get(job, "spec"), "envs");
+    return job;
+}
+
 json_t *lepton_find_job(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
 {
-    char name[LEPTON_NAME_SIZE];
-    sw_autofree char *selector = sw_format(LEPTON_ID "=%s," LEPTON_ATTEMPT "=%d", id, attempt > 1 ? attempt : 1);
+    sw_autofree char *note = lepton_note_path(conn, id, attempt > 1 ? attempt : 1, "sent");
+    sw_autofree char *sent = sw_file_read(note, 128, NULL, NULL);
+    sw_autofree char *selector = sw_format(LEPTON_ID "=%s," LEPTON_ATTEMPT "=%d", id, attempt > 1
+                                           ? attempt : 1);
     sw_auto(json) json_t *jobs = NULL;
+    char name[LEPTON_NAME_SIZE];
     json_t *job;
 
+    if (!sw_text_empty(sent))
+        return get_by_id(conn, sent, err);
     lepton_name(id, attempt > 1 ? attempt : 1, name);
     jobs = list_jobs(conn, selector, name, true, keep_slim, err);
     job = json_object_get(jobs, name_of(id, attempt > 1 ? attempt : 1).text);
@@ -124,7 +144,7 @@ json_t *lepton_job_part(struct sw_connection *conn, const json_t *job, const cha
     return answer ? answer : json_array();
 }
 
-/* ---- more than the list says ---------------------------------------------------------------------------- */
+/* ---- more than the list says ---------------------------------------------------------------- */
 
 static void add_part(struct sw_connection *conn, json_t *job, const char *key, const char *part)
 {
@@ -136,17 +156,15 @@ static void add_part(struct sw_connection *conn, json_t *job, const char *key, c
 
 static void add_end(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
 {
-    int ranks = (int)sw_json_int(json_object_get(job, "spec"), "completions", 1);
-    json_t *reports = lepton_log_reports(conn, job, ref->id);
-    int64_t ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time");
-    bool all = (int)json_object_size(reports) >= ranks;
+    json_t *reports = NULL;
+    bool late = lepton_is_late(conn, job, ref->id, &reports);
 
+    if (late && !json_object_get(job, "asked"))
+        json_object_set_new(job, "late", json_true());
+    else if (!sw_jobs_have_ended(reports, ref->id))
+        add_part(conn, job, "events", "events");
     if (reports)
         json_object_set_new(job, "reports", reports);
-    if (!all && ended_ms && sw_now_ms() - ended_ms < LATE_MS)
-        json_object_set_new(job, "late", json_true());
-    else if (!all)
-        add_part(conn, job, "events", "events");
 }
 
 /* Replicas say why a job waits and where it failed; the log has the runner's reports. */
@@ -169,7 +187,7 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json
         add_part(conn, job, "replicas", "replicas?job_query_mode=" LEPTON_ALL_JOBS);
 }
 
-/* ---- stop ------------------------------------------------------------------------------------------------ */
+/* ---- stop ----------------------------------------------------------------------------------- */
 
 /* Ended, or stopped by anyone: Lepton refuses to stop it once more. */
 static bool is_over(const json_t *job)
@@ -210,7 +228,8 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
 
 const struct sw_jobs_api lepton_api = { name_of, list, get, lepton_read, stop, detail };
 
-int lepton_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err)
+int lepton_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
+                   struct sw_error *err)
 {
     return sw_jobs_observe(&lepton_api, conn, jobs, count, err);
 }
@@ -220,8 +239,8 @@ void lepton_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
     sw_jobs_cancel(&lepton_api, conn, jobs, count, deadline_ms);
 }
 
-/* A job that cannot start is stopped, where its file says so: then it has failed for that reason, and `retry:`
- * begins its next attempt, away from the node. */
+/* A job that cannot start is stopped, where its file says so: then it has failed for that reason, and
+ * `retry:` begins its next attempt, away from the node. */
 void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
     sw_jobs_reconcile(&lepton_api, conn, jobs, count);
@@ -230,11 +249,12 @@ void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *j
         const char *why = lepton_stuck_reason(&jobs[i], options.stuck_after_ms, sw_now_ms());
 
         if (why && options.stuck == LEPTON_RESUBMIT)
-            stop(conn, name_of(jobs[i].job.id, jobs[i].job.attempt > 1 ? jobs[i].job.attempt : 1).text, why, NULL);
+            stop(conn, name_of(jobs[i].job.id, jobs[i].job.attempt > 1 ? jobs[i].job.attempt
+                               : 1).text, why, NULL);
     }
 }
 
-/* ---- after the end ----------------------------------------------------------------------------------------- */
+/* ---- after the end -------------------------------------------------------------------------- */
 
 static bool has_secrets(const json_t *plan)
 {
@@ -270,7 +290,7 @@ static json_t *attempts_of(struct sw_connection *conn, const char *id, struct sw
 static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(json) json_t *attempts = attempts_of(conn, job->id, err);
-    sw_autofree char *folder = sw_path_join(conn->root, job->id);
+    sw_autofree char *folder = sw_path_join(lepton_of(conn)->root, job->id);
     const char *name;
     json_t *each;
 
@@ -293,25 +313,28 @@ void lepton_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_
         jobs[i].result = cleanup_one(conn, jobs[i].job, &jobs[i].err);
 }
 
-/* ---- for people and for diagnosis ---------------------------------------------------------------------------- */
+/* ---- for people and for diagnosis ----------------------------------------------------------- */
 
 json_t *lepton_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(json) json_t *found = lepton_find_job(conn, job->id, job->attempt, err);
-    sw_auto(json) json_t *all = found ? lepton_job_part(conn, found, "replicas?job_query_mode=" LEPTON_ALL_JOBS, err)
+    sw_auto(json) json_t *all = found ? lepton_job_part(conn, found,
+                                                        "replicas?job_query_mode=" LEPTON_ALL_JOBS, err)
                                       : NULL;
     json_t *rows = all ? json_array() : NULL;
     int count = (int)sw_json_int(json_object_get(found, "spec"), "completions", 1);
 
     for (int i = 0; rows && i < count; i++) {
         const json_t *replica = lepton_replica(all, lepton_meta(found, "id"), i);
-        const json_t *status = json_object_get(replica, "status"), *issue = json_object_get(status, "readiness_issue");
+        const json_t *status = json_object_get(replica, "status"), *issue = json_object_get(status,
+                "readiness_issue");
         const char *said = sw_json_str(json_object_get(found, "status"), "state");
 
         if (replica)
             json_array_append_new(rows, sw_json_object(
                 SW_INT("rank", i), SW_STR_OPT("node", sw_json_str(json_object_get(status, "node"), "name")),
-                SW_STR("status", sw_json_str(issue, "reason") ? sw_json_str(issue, "reason") : said ? said : ""),
+                SW_STR("status", sw_json_str(issue, "reason") ? sw_json_str(issue, "reason") : said
+                       ? said : ""),
                 SW_STR_OPT("message", sw_json_str(issue, "message")),
                 SW_STR_OPT("replica", lepton_meta(replica, "id"))));
     }
@@ -356,7 +379,7 @@ void lepton_evidence(struct sw_connection *conn, const struct sw_observation *co
         add_analysis(conn, &seen[i]->job, out[i].facts);
 }
 
-/* ---- jobs that are found by their labels ----------------------------------------------------------------------- */
+/* ---- jobs that are found by their labels ---------------------------------------------------- */
 
 static const char *variable_of(const json_t *job, const char *name)
 {
@@ -378,7 +401,8 @@ int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
 
     if (!job)
         return attempts ? sw_fail(err, SW_E_NOT_FOUND, "the workspace has no job '%s'", id) : -1;
-    snprintf(out->remote_id, sizeof out->remote_id, "%s", lepton_meta(job, "id") ? lepton_meta(job, "id") : "");
+    snprintf(out->remote_id, sizeof out->remote_id, "%s", lepton_meta(job, "id") ? lepton_meta(job,
+            "id") : "");
     snprintf(out->signature, sizeof out->signature, "%s", signature ? signature : "");
     out->details = json_object();
     if (plan)
@@ -388,7 +412,8 @@ int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
 
 json_t *lepton_jobs(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim, err), *newest = json_object();
+    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim,
+                                          err), *newest = json_object();
     json_t *rows = all ? json_array() : NULL, *job;
     const char *name;
 
@@ -422,7 +447,8 @@ json_t *lepton_orphans(struct sw_connection *conn, const struct sw_sweep *sweep,
     if (!all)
         return NULL;
     json_object_foreach(all, name, job) {
-        const char *id = lepton_label(job, LEPTON_ID), *said = sw_json_str(json_object_get(job, "status"), "state");
+        const char *id = lepton_label(job, LEPTON_ID), *said = sw_json_str(json_object_get(job,
+                "status"), "state");
         enum sw_state state = lepton_state(said, NULL);
 
         if (sweep->known(sweep->context, id) ||
@@ -436,6 +462,6 @@ json_t *lepton_orphans(struct sw_connection *conn, const struct sw_sweep *sweep,
     }
     if (lepton_secret_orphans(conn, &search, err) < 0)
         return NULL;
-    sw_orphan_folders(&search, conn->root);
+    sw_orphan_folders(&search, lepton_of(conn)->root);
     return sw_take(found);
 }

@@ -2,8 +2,8 @@
 /*
  * lepton_log.c - logs by time: GET /logs, page after page (kit/log_pages.h).
  *
- * A job that was stopped and started again has a history: the log of each run is asked for by its own name, in
- * order.
+ * A job that was stopped and started again has a history: the log of each run is asked for by its own name,
+ * in order.
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -17,9 +17,9 @@
 
 #define MS_NS    INT64_C(1000000)
 #define RANGE_NS (INT64_C(30) * 86400 * 1000 * MS_NS)
-enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000 };
+enum { LOG_PAGE = 10000, AHEAD_MS = 5000, BEFORE_MS = 60000, LATE_MS = 30000, PATIENCE_MS = 120000 };
 
-/* ---- questions --------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------ */
 
 struct log_query {
     struct sw_connection *conn;
@@ -37,16 +37,13 @@ static json_t *ask(const struct log_query *query, const char *direction, int lim
         { query->selector, query->name }, { "replica", query->replica }, { "start", from }, { "end", end },
         { "limit", most }, { "direction", direction }, { "timestamps", "true" }, { "q", text },
         { "job_query_mode", LEPTON_ALL_JOBS }, { 0 } };
-    json_t *page = NULL;
 
     snprintf(from, sizeof from, "%lld", (long long)query->from_ns);
     snprintf(end, sizeof end, "%lld", (long long)query->end_ns);
     snprintf(most, sizeof most, "%d", limit);
-    if (sw_rest_call(query->conn->rest, &(struct sw_rest_call){
-            .path = "/logs", .query = pairs, .repeatable = true, .stall_ms = query->stall_ms,
-            .silence_counts = query->stall_ms != 0 }, &page, err) < 0)
-        return NULL;
-    return page ? page : json_object();
+    return sw_log_page_get(lepton_of(query->conn)->rest, &(struct sw_rest_call){
+        .path = "/logs", .query = pairs, .repeatable = true, .stall_ms = query->stall_ms,
+        .silence_counts = query->stall_ms != 0, .deadline_ms = sw_monotonic_ms() + PATIENCE_MS }, err);
 }
 
 /* A page of one run, for kit/log_pages.h. */
@@ -60,13 +57,27 @@ static json_t *ask_page(void *context, int64_t from_ns, int64_t end_ns, bool bac
     return ask(&query, backward ? "backward" : "forward", limit, NULL, err);
 }
 
-json_t *lepton_log_reports(struct sw_connection *conn, const json_t *job, const char *id)
+static json_t *log_reports(struct sw_connection *conn, const json_t *job, const char *id)
 {
     int64_t end_ns = (sw_now_ms() + AHEAD_MS) * MS_NS;
-    const struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL, end_ns - RANGE_NS, end_ns, 0 };
+    const struct log_query query = { conn, "job", lepton_meta(job, "id"), NULL, end_ns - RANGE_NS,
+                                     end_ns, 0 };
     sw_auto(json) json_t *page = query.name ? ask(&query, "backward", LOG_PAGE, SW_REPORT_START, NULL) : NULL;
 
     return page ? sw_log_page_reports(page, id) : NULL;
+}
+
+bool lepton_is_late(struct sw_connection *conn, const json_t *job, const char *id, json_t **reports)
+{
+    int64_t ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time");
+    bool recent = ended_ms && sw_now_ms() - ended_ms < LATE_MS;
+    int64_t ranks = sw_json_int(json_object_get(job, "spec"), "completions", 1);
+    sw_auto(json) json_t *found = recent || reports ? log_reports(conn, job, id) : NULL;
+    bool all = (int64_t)json_object_size(found) >= ranks && sw_jobs_have_ended(found, id);
+
+    if (reports)
+        *reports = sw_take(found);
+    return recent && !all;
 }
 
 /* One question may span a month. */
@@ -95,7 +106,8 @@ static int read_runs(struct log_query *query, const json_t *status, const struct
     json_array_foreach(json_object_get(status, "job_history"), i, run) {
         query->name = sw_json_str(run, "job_name");
         all.end_ns = (lepton_time_ms(run, "completion_time") + BEFORE_MS) * MS_NS;
-        if (query->name && !sw_text_same(query->name, current) && cursor->last <= 0 && all.end_ns > all.from_ns &&
+        if (query->name && !sw_text_same(query->name, current) && cursor->last <= 0 &&
+            all.end_ns > all.from_ns &&
             read_run(&all, 0, sink, err) < 0)
             return -1;
     }
@@ -123,6 +135,20 @@ static char *replica_id(struct sw_connection *conn, const json_t *job, int rank,
     return one ? sw_strdup(lepton_meta(one, "id") ? lepton_meta(one, "id") : lepton_meta(one, "name")) : NULL;
 }
 
+/* Lines are stored a moment later than they are written: the log is whole when the reports at its end are
+ * there, or some time after the end. */
+static enum sw_log_life life_of(struct sw_connection *conn, const json_t *job, const char *id)
+{
+    const json_t *status = json_object_get(job, "status");
+    enum sw_state state = lepton_state(sw_json_str(status, "state"), NULL);
+
+    if (state == SW_PENDING)
+        return SW_LOG_NOT_BEGUN;
+    if (state == SW_RUNNING)
+        return SW_LOG_GROWS;
+    return lepton_is_late(conn, job, id, NULL) ? SW_LOG_GROWS : SW_LOG_ENDED;
+}
+
 int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
 {
@@ -131,19 +157,16 @@ int lepton_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
     const json_t *status;
     struct sw_error why = { 0 };
     struct log_query query = { .conn = conn, .selector = "job", .stall_ms = cursor->silence_ms };
-    enum sw_state state;
     bool missing;
 
     if (cursor->follow)
-        return 0;                        /* a stream that is open has no offsets: the kit asks again and again */
+        return 0;            /* an open stream has no offsets: the kit asks again and again */
     found = lepton_find_job(conn, job->id, job->attempt, err);
     if (!found)
         return -1;
     status = json_object_get(found, "status");
-    state = lepton_state(sw_json_str(status, "state"), NULL);
     if (cursor->life == SW_LOG_LIFE_UNKNOWN)
-        cursor->life = state == SW_PENDING ? SW_LOG_NOT_BEGUN
-                       : sw_state_is_final(state) || state == SW_UNKNOWN ? SW_LOG_ENDED : SW_LOG_GROWS;
+        cursor->life = life_of(conn, found, job->id);
     id = replica_id(conn, found, replica < 0 ? 0 : replica, &missing, &why);
     if (why.code)
         return sw_pass(err, &why);

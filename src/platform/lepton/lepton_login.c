@@ -2,8 +2,8 @@
 /*
  * lepton_login.c - which workspace, at which address, with which token.
  *
- * In this order: the job's own row or the block, the environment, and the login that the official client saved,
- * which is read and never written. The token comes as "WORKSPACE:TOKEN" or alone.
+ * In this order: the job's own row or the block, the environment, and the login that the official client
+ * saved, which is read and never written. The token comes as "WORKSPACE:TOKEN" or alone.
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -78,7 +78,7 @@ static char *origin_of(const char *url)
     return sw_strndup(url, host ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : strlen(url));
 }
 
-void lepton_login(struct sw_connection *conn, const struct sw_connect_options *config)
+void lepton_login(struct lepton_connection *conn, const struct sw_connect_options *config)
 {
     struct lepton_connect_options said = lepton_connect_options(config->options);
     const char *token = value_of(config, "LEPTON_WORKSPACE_TOKEN"), *origin;

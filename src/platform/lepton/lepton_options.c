@@ -36,7 +36,8 @@ const struct sw_option lepton_options[] = {
     { "arch", SW_CHOICE, JOB(arch), .initial = "auto", .choices = arches,
       .help = "processor of the nodes; auto: by the shape's accelerator" },
     { "volumes", SW_MAP_OF, JOB(volumes), .fields = volume_fields,
-      .help = "path in the container: VOLUME[/PATH] of the node group; not given: lustre, else filestore, else "
+      .help = "path in the container: VOLUME[/PATH] of the node group; not given: lustre, else "
+              "filestore, else "
               "the first, at /mnt/VOLUME; {}: none" },
     { "cache_inputs", SW_FLAG, JOB(cache_inputs), .initial = "true",
       .help = "keep s3:// inputs on the first mount for the next jobs; used while the source is the same" },

@@ -27,10 +27,11 @@ void lepton_name(const char *id, int attempt, char out[LEPTON_NAME_SIZE])
         snprintf(end, sizeof end, "-%d", attempt);
     most = LEPTON_NAME_MAX - strlen(end);
     head = length > most ? most - KEPT_END : length;
-    snprintf(out, LEPTON_NAME_SIZE, "%.*s%s%s", (int)head, id, length > most ? id + length - KEPT_END : "", end);
+    snprintf(out, LEPTON_NAME_SIZE, "%.*s%s%s", (int)head, id, length > most ? id + length - KEPT_END
+             : "", end);
 }
 
-/* ---- what cannot be done --------------------------------------------------------------------------- */
+/* ---- what cannot be done -------------------------------------------------------------------- */
 
 static bool is_name_text(const char *text, const char *more)
 {
@@ -56,7 +57,8 @@ static int check_labels(const json_t *labels, struct sw_error *err)
 
     json_object_foreach((json_t *)labels, name, value)
         if (!*name || !is_label(name) || !is_label(json_string_value(value)))
-            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is no label on Lepton: at most 63 letters, digits and "
+            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is no label on Lepton: at most 63 "
+                                           "letters, digits and "
                            ". _ - inside, in name and value", name);
     return 0;
 }
@@ -100,7 +102,7 @@ int lepton_check(const struct sw_plan *plan, struct sw_error *err)
     return check_labels(plan->labels, err) < 0 ? -1 : check_env(plan->env, err);
 }
 
-/* ---- the body ---------------------------------------------------------------------------------------- */
+/* ---- the body ------------------------------------------------------------------------------- */
 
 static void set_variable(json_t *list, const char *name, json_t *value)
 {
@@ -225,7 +227,8 @@ json_t *lepton_render_body(const struct sw_plan *plan, const struct lepton_site 
         SW_SUB("spec", sw_json_object(
             SW_STR_OPT("resource_shape", site->shape),
             SW_SUB("affinity", affinity_of(site)),
-            SW_SUB("container", sw_json_object(SW_STR("image", plan->image), SW_SUB("command", command_of()))),
+            SW_SUB("container", sw_json_object(SW_STR("image", plan->image), SW_SUB("command",
+                    command_of()))),
             SW_INT("completions", plan->nodes), SW_INT("parallelism", plan->nodes),
             SW_SUB("intra_job_communication", plan->nodes > 1 ? json_true() : NULL),
             SW_SUB("envs", environment(plan, site)),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lepton_report.c - what a job needs, looked at one by one (preflight), and what the workspace has (inventory).
+ * lepton_report.c - what a job needs, looked at one by one (preflight), and what the workspace has
+ * (inventory).
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -9,7 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* ---- preflight ------------------------------------------------------------------------------------------ */
+/* ---- preflight ------------------------------------------------------------------------------ */
 
 static void found(json_t *rows, const char *check, bool ok, const char *message, const char *fix)
 {
@@ -27,8 +28,9 @@ static bool found_error(json_t *rows, const char *check, const struct sw_error *
 static bool check_workspace(struct sw_connection *conn, json_t *rows, const struct sw_plan *plan)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *workspace = sw_fact(conn->facts, "/workspace", true, &why);
-    const char *state = sw_json_str(workspace, "workspace_state"), *name = sw_json_str(workspace, "workspace_name");
+    sw_auto(json) json_t *workspace = sw_fact(lepton_of(conn)->facts, "/workspace", true, &why);
+    const char *state = sw_json_str(workspace, "workspace_state"), *name = sw_json_str(workspace,
+            "workspace_name");
     const json_t *quota = json_object_get(workspace, "resource_quota");
     int64_t most = sw_json_int(json_object_get(quota, "limit"), "accelerator_num", 0);
     int64_t used = sw_json_int(json_object_get(quota, "used"), "accelerator_num", 0), wants;
@@ -38,7 +40,8 @@ static bool check_workspace(struct sw_connection *conn, json_t *rows, const stru
         sw_hint(&why, "check LEPTON_WORKSPACE_ID; a new workspace takes some ten minutes");
     if (!workspace)
         return found_error(rows, "workspace", &why);
-    message = sw_format("%s (%s) at %s: %s", name ? name : conn->workspace, conn->workspace, conn->url,
+    message = sw_format("%s (%s) at %s: %s", name ? name : lepton_of(conn)->workspace,
+                        lepton_of(conn)->workspace, lepton_of(conn)->url,
                         state ? state : "no state");
     found(rows, "workspace", !state || strcmp(state, "normal") == 0, message,
           "a workspace that is paused or terminated runs nothing: ask who owns it");
@@ -61,7 +64,7 @@ static bool is_masked(const char *masked, const char *value)
 static void check_token(struct sw_connection *conn, json_t *rows)
 {
     sw_auto(json) json_t *all = NULL;
-    int64_t expires_ms = conn->token_expires_ms, left_ms;
+    int64_t expires_ms = lepton_of(conn)->token_expires_ms, left_ms;
     char when[40], age[24];
     sw_autofree char *message = NULL;
     json_t *entry;
@@ -69,7 +72,8 @@ static void check_token(struct sw_connection *conn, json_t *rows)
 
     lepton_call(conn, NULL, "/tokens", NULL, &all, NULL);
     json_array_foreach(all, i, entry)
-        if (conn->token && is_masked(sw_json_str(entry, "masked_value"), sw_secret_reveal(conn->token)))
+        if (lepton_of(conn)->token && is_masked(sw_json_str(entry, "masked_value"),
+                                                sw_secret_reveal(lepton_of(conn)->token)))
             expires_ms = sw_json_int(entry, "expires_at", 0);
     if (expires_ms <= 0) {
         found(rows, "token", true, "works; when it expires is not known", NULL);
@@ -99,7 +103,8 @@ static void check_site(struct sw_connection *conn, json_t *rows, const struct sw
     shape = sw_format("%s (%s)", site.shape, site.arch);
     found(rows, "shape", true, shape, NULL);
     json_array_foreach(site.mounts, i, mount) {
-        sw_autofree char *text = sw_format("%s%s at %s", sw_json_str(mount, "from"), sw_json_str(mount, "path"),
+        sw_autofree char *text = sw_format("%s%s at %s", sw_json_str(mount, "from"),
+                                           sw_json_str(mount, "path"),
                                            sw_json_str(mount, "mount_path"));
 
         found(rows, "mount", true, text, NULL);
@@ -112,7 +117,7 @@ json_t *lepton_preflight_report(struct sw_connection *conn, const struct sw_plan
     struct sw_error why = { 0 };
 
     (void)err;
-    sw_facts_forget(conn->facts);
+    sw_facts_forget(lepton_of(conn)->facts);
     if (!check_workspace(conn, rows, plan))
         return rows;
     check_token(conn, rows);
@@ -122,7 +127,7 @@ json_t *lepton_preflight_report(struct sw_connection *conn, const struct sw_plan
     return rows;
 }
 
-/* ---- inventory -------------------------------------------------------------------------------------------- */
+/* ---- inventory ------------------------------------------------------------------------------ */
 
 static json_t *shape_row(const json_t *shape)
 {
@@ -158,7 +163,7 @@ static json_t *group_row(struct sw_connection *conn, const json_t *group)
 {
     const char *id = lepton_meta(group, "id"), *name = lepton_meta(group, "name");
     sw_autofree char *path = sw_rest_path("/dedicated-node-groups/%s/nodes", id ? id : "");
-    sw_auto(json) json_t *nodes = sw_fact(conn->facts, path, true, NULL);
+    sw_auto(json) json_t *nodes = sw_fact(lepton_of(conn)->facts, path, true, NULL);
     int64_t total = 0, free_gpus = 0;
 
     count_gpus(nodes, &total, &free_gpus);
@@ -181,7 +186,7 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
         const char *name = sw_json_str(volume, "name");
         sw_autofree char *start = sw_rest_path("/storage-permission/%s", name ? name : "");
         sw_autofree char *path = sw_format("%s?nodegroup_id=%s", start, id ? id : "");
-        sw_auto(json) json_t *permissions = sw_fact(conn->facts, path, true, NULL);
+        sw_auto(json) json_t *permissions = sw_fact(lepton_of(conn)->facts, path, true, NULL);
         json_t *paths = json_array(), *entry;
         size_t k;
 
@@ -189,16 +194,19 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
             json_array_append_new(paths, sw_json_text(sw_json_str(entry, "path_prefix")));
         json_array_append_new(rows, sw_json_object(
             SW_STR("volume", name ? name : ""), SW_STR_OPT("node_group", id),
-            SW_STR_OPT("kind", sw_json_str(volume, "from")), SW_STR_OPT("source", sw_json_str(volume, "from_path")),
+            SW_STR_OPT("kind", sw_json_str(volume, "from")), SW_STR_OPT("source", sw_json_str(volume,
+                    "from_path")),
             SW_SUB("permitted", paths)));
     }
 }
 
 json_t *lepton_inventory(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_auto(json) json_t *workspace = sw_fact(conn->facts, "/workspace", true, err);
-    sw_auto(json) json_t *groups = workspace ? sw_fact(conn->facts, "/dedicated-node-groups", true, err) : NULL;
-    sw_auto(json) json_t *shapes = groups ? sw_fact(conn->facts, "/shapes?purpose=job", true, err) : NULL;
+    sw_auto(json) json_t *workspace = sw_fact(lepton_of(conn)->facts, "/workspace", true, err);
+    sw_auto(json) json_t *groups = workspace ? sw_fact(lepton_of(conn)->facts,
+                                                       "/dedicated-node-groups", true, err) : NULL;
+    sw_auto(json) json_t *shapes = groups ? sw_fact(lepton_of(conn)->facts, "/shapes?purpose=job",
+                                                    true, err) : NULL;
     const json_t *quota = json_object_get(workspace, "resource_quota");
     json_t *group_rows = json_array(), *shape_rows = json_array(), *volumes = json_array(), *entry;
     size_t i;
@@ -210,7 +218,8 @@ json_t *lepton_inventory(struct sw_connection *conn, struct sw_error *err)
         add_volumes(conn, entry, volumes);
     }
     sw_auto(json) json_t *out = sw_json_object(
-        SW_STR("workspace", conn->workspace), SW_STR_OPT("state", sw_json_str(workspace, "workspace_state")),
+        SW_STR("workspace", lepton_of(conn)->workspace), SW_STR_OPT("state", sw_json_str(workspace,
+                "workspace_state")),
         SW_SUB_COPY("gpu_quota", json_object_get(json_object_get(quota, "limit"), "accelerator_num")),
         SW_SUB_COPY("gpus_used", json_object_get(json_object_get(quota, "used"), "accelerator_num")),
         SW_SUB("node_groups", group_rows), SW_SUB("shapes", shape_rows), SW_SUB("volumes", volumes));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lepton_secrets.c - the workspace's two stores: secrets that variables refer to, and logins to pull images with.
+ * lepton_secrets.c - the workspace's two stores: secrets that variables refer to, and logins to pull images
+ * with.
  *
  * Values are written into memory that is wiped, and are in no job's body. A job's secrets carry its id and
- * attempt in their names, since the store knows no owner; they go with the job. A login's name has two hashes:
- * whose it is and what it is. The same name is the same login; another one of the same owner is an old key,
- * which is deleted when the new one is made.
+ * attempt in their names, since the store knows no owner; they go with the job. A login's name has two
+ * hashes: whose it is and what it is. The same name is the same login; another one of the same owner is an
+ * old key, which is deleted when the new one is made.
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -22,7 +23,7 @@
 #define SECRET_BEGINS "slipway."
 enum { HASH_SHOWN = 8, HOST_SHOWN = 4 };
 
-/* ---- secrets of a job ------------------------------------------------------------------------------ */
+/* ---- secrets of a job ----------------------------------------------------------------------- */
 
 char *lepton_secret_name(const char *id, int attempt, const char *name)
 {
@@ -42,7 +43,7 @@ static int post_bytes(struct sw_connection *conn, const char *path, struct sw_bu
 {
     const struct sw_rest_call call = { .method = "POST", .path = path, .bytes = body->data,
                                        .length = (int64_t)body->length, .content_type = "application/json" };
-    int result = sw_rest_call(conn->rest, &call, NULL, err);
+    int result = sw_rest_call(lepton_of(conn)->rest, &call, NULL, err);
 
     sw_buf_wipe(body);
     return result;
@@ -107,7 +108,8 @@ int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attemp
         return -1;
     json_array_foreach(all, i, entry) {
         const char *name = sw_json_str(entry, "name");
-        sw_autofree char *path = name && sw_text_starts(name, begins) ? sw_rest_path("/usersecrets/%s", name) : NULL;
+        sw_autofree char *path = name && sw_text_starts(name, begins)
+            ? sw_rest_path("/usersecrets/%s", name) : NULL;
 
         if (path && delete_at(conn, path, err) < 0)
             return -1;
@@ -115,7 +117,7 @@ int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attemp
     return 0;
 }
 
-/* ---- logins for images ------------------------------------------------------------------------------- */
+/* ---- logins for images ---------------------------------------------------------------------- */
 
 static bool is_called(const json_t *secret, const char *name)
 {
@@ -139,7 +141,8 @@ static int create(struct sw_connection *conn, const struct sw_registry_login *lo
     struct sw_buf body = SW_BUF_INIT;
     struct sw_error why = { 0 };
 
-    sw_buf_addf(&body, "{\"metadata\":{\"name\":\"%s\",\"id\":\"%s\"},\"spec\":{\"registry_server\":\"https://%s\","
+    sw_buf_addf(&body, "{\"metadata\":{\"name\":\"%s\",\"id\":\"%s\"},"
+                "\"spec\":{\"registry_server\":\"https://%s\","
                 "\"username\":", name, name, registry);
     sw_json_secret(&body, login->user ? login->user : "");
     sw_buf_add(&body, ",\"password\":");
@@ -159,8 +162,10 @@ static int delete_old(struct sw_connection *conn, const json_t *all, const char 
     size_t i;
 
     json_array_foreach(all, i, secret) {
-        const char *name = lepton_meta(secret, "name") ? lepton_meta(secret, "name") : lepton_meta(secret, "id");
-        sw_autofree char *path = name && sw_text_starts(name, begins) ? sw_rest_path("/imagepullsecrets/%s", name)
+        const char *name = lepton_meta(secret, "name") ? lepton_meta(secret, "name")
+            : lepton_meta(secret, "id");
+        sw_autofree char *path = name && sw_text_starts(name, begins)
+            ? sw_rest_path("/imagepullsecrets/%s", name)
                                                                       : NULL;
 
         if (path && delete_at(conn, path, err) < 0)
@@ -180,7 +185,8 @@ static char *owner_of(const char *store_id, const char *registry)
     return sw_format(LEPTON_PULL "%.*s-%.*s%s", HASH_SHOWN, store, HOST_SHOWN, host, registry ? "-" : "");
 }
 
-static char *make(struct sw_connection *conn, const struct sw_plan *plan, const struct sw_registry_login *login,
+static char *make(struct sw_connection *conn, const struct sw_plan *plan,
+                  const struct sw_registry_login *login,
                   const char *registry, struct sw_error *err)
 {
     sw_autofree char *begins = owner_of(plan->store_id, registry), *name = NULL;
@@ -192,13 +198,13 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan, const 
     sw_sha256_hex(config.data, config.length, hash);
     sw_buf_wipe(&config);
     name = sw_format("%s%.*s", begins, HASH_SHOWN, hash);
-    all = sw_fact(conn->facts, "/imagepullsecrets", false, err);
+    all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", false, err);
     if (!all)
         return NULL;
     if (has(all, name))
         return sw_take(name);
     json_decref(sw_take(all));
-    all = sw_fact(conn->facts, "/imagepullsecrets", true, err);
+    all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", true, err);
     if (!all || (!has(all, name) && (delete_old(conn, all, begins, err) < 0 ||
                                      create(conn, login, registry, name, err) < 0)))
         return NULL;
@@ -206,7 +212,8 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan, const 
     return sw_take(name);
 }
 
-int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **out, struct sw_error *err)
+int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **out,
+                       struct sw_error *err)
 {
     const char *given = lepton_job_options(plan->options).image_pull_secret;
     sw_auto(sw_image_ref) struct sw_image_ref ref = { 0 };
@@ -215,23 +222,25 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
 
     if (given) {
         *out = sw_strdup(given);
-        all = sw_fact(conn->facts, "/imagepullsecrets", false, err);
+        all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", false, err);
         return !all ? -1 : has(all, given) ? 0
-               : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull secret '%s'", given);
+               : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull "
+                                            "secret '%s'", given);
     }
     if (sw_image_ref_parse(plan->image, &ref, err) < 0)
         return -1;
     if (!ref.registry)
         return 0;
-    sw_registry_login_find(&(struct sw_registry_query){ .registry = ref.registry, .env = conn->given.env,
-                                                        .env_context = conn->given.env_context }, &login);
+    sw_registry_login_find(&(struct sw_registry_query){
+        .registry = ref.registry, .env = lepton_of(conn)->given.env,
+        .env_context = lepton_of(conn)->given.env_context }, &login);
     if (login.trouble)
         lepton_warn(conn, login.trouble);
     *out = login.secret && !login.is_token ? make(conn, plan, &login, ref.registry, err) : NULL;
     return !login.secret || login.is_token || *out ? 0 : -1;
 }
 
-/* ---- what is left ------------------------------------------------------------------------------------ */
+/* ---- what is left --------------------------------------------------------------------------- */
 
 static int secret_orphans(struct sw_connection *conn, const struct sw_orphans *search, struct sw_error *err)
 {
@@ -267,18 +276,19 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
         return -1;
     if (!search->sweep->caches || !search->sweep->store_id)
         return 0;
-    all = sw_fact(conn->facts, "/imagepullsecrets", true, err);
+    all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", true, err);
     if (!all)
         return -1;
     json_array_foreach(all, i, entry) {
         const char *name = lepton_meta(entry, "name");
-        sw_autofree char *path = name && sw_text_starts(name, begins) ? sw_rest_path("/imagepullsecrets/%s", name)
+        sw_autofree char *path = name && sw_text_starts(name, begins)
+            ? sw_rest_path("/imagepullsecrets/%s", name)
                                                                       : NULL;
 
         if (path && sw_orphan_add(search, &(struct sw_orphan){ .what = "cache", .where = name }) &&
             delete_at(conn, path, NULL) < 0)
             sw_orphan_stays(search);
     }
-    sw_facts_forget(conn->facts);
+    sw_facts_forget(lepton_of(conn)->facts);
     return 0;
 }

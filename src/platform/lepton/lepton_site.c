@@ -2,9 +2,9 @@
 /*
  * lepton_site.c - where an attempt runs: node group, shape, mounts and nodes.
  *
- * A job runs in the node group that it names, or nowhere: a shape of another group is never taken instead, and
- * mounts come from the job's own group. Groups, shapes and permissions change rarely, so answers are remembered
- * for ten minutes, for the next process too; a submit that is refused forgets them.
+ * A job runs in the node group that it names, or nowhere: a shape of another group is never taken instead,
+ * and mounts come from the job's own group. Groups, shapes and permissions change rarely, so answers are
+ * remembered for ten minutes, for the next process too; a submit that is refused forgets them.
  */
 #include "platform/lepton/lepton_internal.h"
 
@@ -24,7 +24,7 @@ void lepton_site_done(struct lepton_site *site)
     json_decref(site->secrets);
 }
 
-/* ---- choices, pure -------------------------------------------------------------------------------- */
+/* ---- choices, pure -------------------------------------------------------------------------- */
 
 static void add_name(struct sw_buf *names, const char *name)
 {
@@ -38,7 +38,8 @@ const json_t *lepton_group_of(const json_t *groups, const char *wanted, struct s
     size_t i;
 
     json_array_foreach(groups, i, group) {
-        if (sw_text_same(lepton_meta(group, "id"), wanted) || sw_text_same(lepton_meta(group, "name"), wanted))
+        if (sw_text_same(lepton_meta(group, "id"), wanted) || sw_text_same(lepton_meta(group, "name"),
+                wanted))
             return group;
         add_name(&names, lepton_meta(group, "name") ? lepton_meta(group, "name") : lepton_meta(group, "id"));
     }
@@ -62,7 +63,8 @@ static bool shape_fits(const json_t *shape, const struct sw_plan *plan, const ch
 
     return id && number_of(spec, "accelerator_num") == plan->gpus &&
            (!of || !*of || !group || strcmp(of, group) == 0) &&
-           (!plan->gpu_type || (type && strcasestr(type, plan->gpu_type)) || strcasestr(id, plan->gpu_type)) &&
+           (!plan->gpu_type || (type && strcasestr(type, plan->gpu_type)) || strcasestr(id,
+                   plan->gpu_type)) &&
            number_of(spec, "cpu") >= plan->cpus &&
            number_of(spec, "memory_in_mb") * 1024 * 1024 >= (double)plan->memory_bytes;
 }
@@ -143,7 +145,7 @@ static bool is_below(const char *path, const char *prefix)
     return strncmp(path, prefix, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
-/* The path itself, or the first permitted one; NULL + err. No permission at all: nobody limits it. */
+/* The path itself, or the first permitted one; NULL + err. No permission at all: nothing limits it. */
 static const char *permitted(const json_t *permissions, const char *volume, const char *path,
                              struct sw_error *err)
 {
@@ -160,7 +162,8 @@ static const char *permitted(const json_t *permissions, const char *volume, cons
     }
     if (json_array_size(permissions) == 0)
         return path ? path : "/";
-    sw_fail(err, SW_E_REFUSED, "lepton.volumes: '%s' of volume '%s' may not be mounted", path ? path : "/", volume);
+    sw_fail(err, SW_E_REFUSED, "lepton.volumes: '%s' of volume '%s' may not be mounted", path ? path
+            : "/", volume);
     sw_hint(err, "permitted: %s", sw_buf_text(&names));
     return NULL;
 }
@@ -168,8 +171,8 @@ static const char *permitted(const json_t *permissions, const char *volume, cons
 static bool is_system_path(const char *path)
 {
     static const char *const refused[] = {
-        "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/media", "/opt", "/proc", "/run", "/sbin", "/srv",
-        "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/var", "/sys/fs/cgroup",
+        "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/media", "/opt", "/proc", "/run", "/sbin",
+        "/srv", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/var", "/sys/fs/cgroup",
         "/sys/kernel/security", "/proc/sys", "/proc/bus" };
     size_t length = strlen(path);
 
@@ -213,7 +216,8 @@ json_t *lepton_nodes_but(const json_t *nodes, const json_t *avoid, struct sw_err
         bool bad = !id;
 
         json_array_foreach(avoid, k, name)
-            bad = bad || sw_text_same(json_string_value(name), id) || sw_text_same(json_string_value(name), called);
+            bad = bad || sw_text_same(json_string_value(name), id) ||
+                sw_text_same(json_string_value(name), called);
         if (!bad)
             json_array_append_new(left, json_string(id));
     }
@@ -238,7 +242,7 @@ char *lepton_results(const struct lepton_site *site, const char *id)
     return shared ? sw_format("%s/results/%s", shared, id) : sw_strdup("/results");
 }
 
-/* ---- questions ------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------ */
 
 static int add_mount(struct sw_connection *conn, const json_t *volume, const struct lepton_wanted *wanted,
                      struct lepton_site *out, struct sw_error *err)
@@ -246,7 +250,7 @@ static int add_mount(struct sw_connection *conn, const json_t *volume, const str
     sw_autofree char *start = sw_rest_path("/storage-permission/%s", sw_json_str(volume, "name"));
     sw_autofree char *path = sw_format("%s?nodegroup_id=%s", start, out->group);
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *permissions = sw_fact(conn->facts, path, false, &why);
+    sw_auto(json) json_t *permissions = sw_fact(lepton_of(conn)->facts, path, false, &why);
     json_t *mount;
 
     if (!permissions && why.code != SW_E_NOT_FOUND)
@@ -272,8 +276,10 @@ static int find_mounts(struct sw_connection *conn, const json_t *wanted, const j
 
         if (!volume)
             return sw_fail(err, SW_E_REFUSED, "lepton.volumes: the node group has no volume '%s'", name);
-        if (add_mount(conn, volume, &(struct lepton_wanted){ source[strlen(name)] ? source + strlen(name) : NULL, at,
-                                                             sw_json_bool(entry, "read_only", false) }, out, err) < 0)
+        if (add_mount(conn, volume, &(struct lepton_wanted){ source[strlen(name)]
+                                                             ? source + strlen(name) : NULL, at,
+                                                             sw_json_bool(entry, "read_only",
+                                                                     false) }, out, err) < 0)
             return -1;
     }
     return 0;
@@ -289,7 +295,7 @@ static int find_nodes(struct sw_connection *conn, const struct sw_plan *plan, co
         out->nodes = json_deep_copy(allowed);
     if (!path || json_array_size(plan->avoid) == 0 || out->nodes)
         return 0;
-    nodes = sw_fact(conn->facts, path, false, err);
+    nodes = sw_fact(lepton_of(conn)->facts, path, false, err);
     out->nodes = nodes ? lepton_nodes_but(nodes, plan->avoid, err) : NULL;
     return out->nodes ? 0 : -1;
 }
@@ -297,7 +303,7 @@ static int find_nodes(struct sw_connection *conn, const struct sw_plan *plan, co
 /* Shared machines: are they for this workspace, and does its quota ever allow so many GPUs? */
 static int check_shared(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(json) json_t *workspace = sw_fact(conn->facts, "/workspace", false, err);
+    sw_auto(json) json_t *workspace = sw_fact(lepton_of(conn)->facts, "/workspace", false, err);
     const json_t *limit = json_object_get(json_object_get(workspace, "resource_quota"), "limit");
     int64_t most = sw_json_int(limit, "accelerator_num", 0);
 
@@ -317,7 +323,8 @@ static int find_shape(struct sw_connection *conn, const struct sw_plan *plan, co
 {
     sw_autofree char *path = out->group ? sw_rest_path("/shapes?node_groups=%s&purpose=job", out->group)
                                         : sw_strdup("/shapes?purpose=job");
-    sw_auto(json) json_t *shapes = given ? NULL : sw_fact(conn->facts, path, false, err), *named = NULL;
+    sw_auto(json) json_t *shapes = given ? NULL : sw_fact(lepton_of(conn)->facts, path, false,
+                                                          err), *named = NULL;
     const json_t *shape = NULL;
 
     if (given)
@@ -340,8 +347,9 @@ int lepton_find_site(struct sw_connection *conn, const struct sw_plan *plan, str
 
     out->arch = sw_text_same(options.arch, "auto") ? NULL : sw_strdup(options.arch);
     if (!options.node_group)
-        return check_shared(conn, plan, err) < 0 ? -1 : find_shape(conn, plan, options.resource_shape, out, err);
-    groups = sw_fact(conn->facts, "/dedicated-node-groups", false, err);
+        return check_shared(conn, plan, err) < 0 ? -1 : find_shape(conn, plan, options.resource_shape,
+                                                                   out, err);
+    groups = sw_fact(lepton_of(conn)->facts, "/dedicated-node-groups", false, err);
     group = groups ? lepton_group_of(groups, options.node_group, err) : NULL;
     if (!group)
         return -1;

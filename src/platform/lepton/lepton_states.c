@@ -34,7 +34,8 @@ static const struct sw_state_word words[] = {
 };
 
 /* A replica that is not ready: reason, words in its message (NULL: any), our reason. The first row that fits
- * counts; a failed pull and a missing mount both come as ConfigError, and only their words tell them apart. */
+ * counts; a failed pull and a missing mount both come as ConfigError, and only their words tell them apart.
+ * */
 static const struct { const char *said, *words, *reason; } readiness[] = {
     { "NoCapacity",  NULL,       SW_REASON_NO_CAPACITY },
     { "Queueing",    NULL,       SW_REASON_QUEUE },
@@ -103,7 +104,7 @@ static void say(struct sw_observation *seen, enum sw_state state, const char *re
     snprintf(seen->message, sizeof seen->message, "%s", clean);
 }
 
-/* ---- before it runs ------------------------------------------------------------------------------ */
+/* ---- before it runs ------------------------------------------------------------------------- */
 
 static const char *reason_of(const char *said, const char *message)
 {
@@ -153,7 +154,7 @@ const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after
     return NULL;
 }
 
-/* ---- after it ran -------------------------------------------------------------------------------- */
+/* ---- after it ran --------------------------------------------------------------------------- */
 
 static const char *ending_of(const json_t *events, const char **said)
 {
@@ -181,7 +182,8 @@ const json_t *lepton_replica(const json_t *replicas, const char *job_id, int ran
     json_array_foreach(replicas, i, replica) {
         const char *id = lepton_meta(replica, "id");
 
-        id = id ? id : lepton_meta(replica, "name") ? lepton_meta(replica, "name") : sw_json_str(replica, "id");
+        id = id ? id : lepton_meta(replica, "name") ? lepton_meta(replica, "name")
+            : sw_json_str(replica, "id");
         if (id && sw_text_starts(id, begins))
             return replica;
     }
@@ -224,7 +226,7 @@ static enum sw_state archived_outcome(const json_t *job, enum sw_state last_know
     return newest ? lepton_state(sw_json_str(newest, "state"), NULL) : SW_UNKNOWN;
 }
 
-/* ---- one job -------------------------------------------------------------------------------------- */
+/* ---- one job -------------------------------------------------------------------------------- */
 
 void lepton_read(const json_t *job, struct sw_observation *seen)
 {

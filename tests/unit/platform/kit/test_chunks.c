@@ -187,24 +187,30 @@ static void ranks_find_each_other_by_the_platforms_variables(void **state)
         { "2", "3", "2 3 w-0.j-svc 29400 w-1.j-svc,w-2.j-svc\n" },
     };
     struct chunks_folder *here = *state;
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    static const char script[] =
+        "echo $NODE_RANK $NNODES $MASTER_ADDR $MASTER_PORT \"$WORKER_ADDRS\" > ranks\n";
+    sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT, command = SW_BUF_INIT;
     sw_autofree char *path = sw_path_join(here->folder, "ranks");
 
-    sw_buf_add(&script, "set -u\n");
-    sw_chunks_rendezvous(&script, &(struct sw_chunks_ranks){ "CLOUD_INDEX", "CLOUD_TOTAL",
-                                                             "$CLOUD_PREFIX-$sw_rank.$CLOUD_DOMAIN", 29400 });
-    sw_buf_add(&script, "sh -c 'echo $NODE_RANK $NNODES $MASTER_ADDR $MASTER_PORT \"$WORKER_ADDRS\"' > ranks\n");
+    sw_buf_add(&line, "set -u\n");
+    sw_chunks_rendezvous(&line, &(struct sw_chunks_ranks){
+        "CLOUD_INDEX", "CLOUD_TOTAL", "$CLOUD_PREFIX-$sw_rank.$CLOUD_DOMAIN", 29400 });
+    sw_chunks_command(&command, "SLIPWAY_JOB", sw_buf_text(&line));
     for (size_t i = 0; i < SW_COUNT(shells) * SW_COUNT(cases); i++) {
         const char *const *shell = shells[i / SW_COUNT(cases)];
         size_t which = i % SW_COUNT(cases);
-        sw_auto(json) json_t *env = sw_json_object(
+        sw_auto(json) json_t *env = variables("SLIPWAY_JOB", script, sizeof script - 1, 9000);
+        sw_auto(json) json_t *cloud = sw_json_object(
             SW_STR_OPT("CLOUD_INDEX", cases[which].index), SW_STR_OPT("CLOUD_TOTAL", cases[which].total),
-            SW_STR("CLOUD_PREFIX", "w"), SW_STR("CLOUD_DOMAIN", "j-svc"));
+            SW_STR("CLOUD_PREFIX", "w"), SW_STR("CLOUD_DOMAIN", "j-svc"), SW_STR("SLIPWAY_TMP",
+                    here->folder));
         sw_autofree char *seen = NULL;
+
+        json_object_update(env, cloud);
 
         if (!has_shell(shell))
             continue;
-        assert_int_equal(finish(start(here, shell, sw_buf_text(&script), env)), 0);
+        assert_int_equal(finish(start(here, shell, sw_buf_text(&command), env)), 0);
         seen = sw_file_read(path, 1024, NULL, NULL);
         assert_string_equal(seen, cases[which].seen);
     }

@@ -20,7 +20,8 @@ struct service {                     /* keeps lines by time, and hands out at mo
     struct sw_buf got;
 };
 
-static json_t *ask(void *context, int64_t from_ns, int64_t end_ns, bool backward, int limit, struct sw_error *err)
+static json_t *ask(void *context, int64_t from_ns, int64_t end_ns, bool backward, int limit,
+                   struct sw_error *err)
 {
     struct service *service = context;
     json_t *streams[2] = { json_array(), json_array() };
@@ -78,7 +79,8 @@ static void pages_follow_one_another_and_no_line_comes_twice(void **state)
 static void a_page_of_a_single_moment_says_that_lines_may_be_missing(void **state)
 {
     (void)state;
-    expect(one_moment, 2, 0, "a\nb\nslipway: more lines of this moment are kept than are handed out; some may be "
+    expect(one_moment, 2, 0, "a\nb\nslipway: more lines of this moment are kept than are handed "
+                             "out; some may be "
                              "missing here\nd\n");
 }
 
@@ -92,10 +94,13 @@ static void the_last_lines_are_the_last(void **state)
 static void the_last_report_of_each_rank_is_found(void **state)
 {
     sw_auto(json) json_t *page = json_loads(
-        "{\"data\":{\"result\":[{\"values\":[[\"5\",\"x slipway: report {\\\"job_id\\\":\\\"j\\\",\\\"rank\\\":0,\\\"exit_code\\\":4}\"],"
+        "{\"data\":{\"result\":[{\"values\":[[\"5\",\"x slipway: report "
+        "{\\\"job_id\\\":\\\"j\\\",\\\"rank\\\":0,\\\"exit_code\\\":4}\"],"
         "[\"1\",\"slipway: report {\\\"job_id\\\":\\\"j\\\",\\\"rank\\\":0,\\\"phase\\\":\\\"run\\\"}\"],"
-        "[\"no number\",\"y\"],[\"2\"],7]},{\"values\":[[\"3\",\"slipway: report {\\\"job_id\\\":\\\"j\\\",\\\"rank\\\":2,"
-        "\\\"exit_code\\\":0}\", {}],[\"4\",\"slipway: report {\\\"job_id\\\":\\\"other\\\",\\\"rank\\\":2,\\\"exit_code\\\":1}\"]]}]}}",
+        "[\"no number\",\"y\"],[\"2\"],7]},{\"values\":[[\"3\",\"slipway: report "
+        "{\\\"job_id\\\":\\\"j\\\",\\\"rank\\\":2,"
+        "\\\"exit_code\\\":0}\", {}],[\"4\",\"slipway: report "
+        "{\\\"job_id\\\":\\\"other\\\",\\\"rank\\\":2,\\\"exit_code\\\":1}\"]]}]}}",
         0, NULL);
     sw_auto(json) json_t *reports = sw_log_page_reports(page, "j");
 

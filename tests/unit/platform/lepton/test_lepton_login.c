@@ -17,7 +17,8 @@
 
 static const char saved[] =
     "workspaces:\n"
-    "  one: {id: one, url: 'https://gateway.dgxc-lepton.nvidia.com/api/v2/workspaces/one', auth_token: tok-one,\n"
+    "  one: {id: one, url: 'https://gateway.dgxc-lepton.nvidia.com/api/v2/workspaces/one', "
+    "auth_token: tok-one,\n"
     "        token_expires_at: 1800000000000}\n"
     "  two: {id: two, auth_token: tok-two}\n"
     "current_workspace: two\n";
@@ -25,7 +26,8 @@ static const char saved[] =
 static void the_saved_login_of_a_workspace_is_read(void **state)
 {
     static const struct { const char *id, *workspace, *token; int64_t expires_ms; } rows[] = {
-        { "one", "one", "tok-one", INT64_C(1800000000000) }, { NULL, "two", "tok-two", 0 }, { "three", NULL, NULL, 0 },
+        { "one", "one", "tok-one", INT64_C(1800000000000) }, { NULL, "two", "tok-two", 0 }, { "three",
+                NULL, NULL, 0 },
     };
 
     (void)state;
@@ -55,17 +57,20 @@ static void variables_and_the_combined_form_name_workspace_and_token(void **stat
           LEPTON_HOST "/api/v2/workspaces/w", LEPTON_HOST },
         { "{\"LEPTON_AUTH_TOKEN\":\"t\"}", "{\"workspace\":\"w\",\"url\":\"http://127.0.0.1:1/w\"}", "w", "t",
           "http://127.0.0.1:1/w", NULL },
-        { "{\"LEPTON_AUTH_TOKEN\":\"t\"}", "{\"workspace\":\"w\",\"url\":\"http://h/w\",\"origin\":\"http://o\"}", "w", "t",
+        { "{\"LEPTON_AUTH_TOKEN\":\"t\"}",
+          "{\"workspace\":\"w\",\"url\":\"http://h/w\",\"origin\":\"http://o\"}", "w", "t",
           "http://h/w", "http://o" },
         { "{}", "{}", NULL, NULL, LEPTON_HOST "/api/v2/workspaces/", LEPTON_HOST },
     };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        sw_auto(json) json_t *env = json_loads(rows[i].env, 0, NULL), *options = json_loads(rows[i].options, 0, NULL);
-        struct sw_connection conn = { 0 };
+        sw_auto(json) json_t *env = json_loads(rows[i].env, 0,
+                                               NULL), *options = json_loads(rows[i].options, 0, NULL);
+        struct lepton_connection conn = { 0 };
 
-        lepton_login(&conn, &(struct sw_connect_options){ .options = options, .env = variable, .env_context = env });
+        lepton_login(&conn, &(struct sw_connect_options){ .options = options, .env = variable,
+                                                          .env_context = env });
         if (!sw_text_same(conn.workspace, rows[i].workspace) || !sw_text_same(conn.url, rows[i].url) ||
             !sw_text_same(conn.origin, rows[i].origin) ||
             !sw_text_same(conn.token ? sw_secret_reveal(conn.token) : NULL, rows[i].token))

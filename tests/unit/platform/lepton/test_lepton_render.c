@@ -45,7 +45,8 @@ static int begin(void **state)
     plan->credentials = json_array();
     plan->options = json_object();
     scene->plan = plan;
-    scene->site = (struct lepton_site){ .attempt = 1, .shape = sw_strdup("cpu.small"), .arch = sw_strdup("x86_64") };
+    scene->site = (struct lepton_site){ .attempt = 1, .shape = sw_strdup("cpu.small"),
+                                        .arch = sw_strdup("x86_64") };
     *state = scene;
     return 0;
 }
@@ -104,7 +105,8 @@ static void several_nodes_have_group_mounts_secrets_and_queue(void **state)
     scene->site.pull_secret = sw_strdup("slipway-pull-01234567-0123-01234567");
     scene->site.nodes = json_pack("[s,s]", "node-2", "node-3");
     scene->site.secrets = json_pack("[s,s]", "HF_TOKEN", "WANDB_API_KEY");
-    scene->site.mounts = json_pack("[{s:s,s:s,s:s}]", "from", "node-nfs:lustre", "path", "/team/me", "mount_path",
+    scene->site.mounts = json_pack("[{s:s,s:s,s:s}]", "from", "node-nfs:lustre", "path", "/team/me",
+                                   "mount_path",
                                    "/mnt/lustre");
     compare(scene, "nodes");
 }

@@ -15,18 +15,23 @@
 #include "base/text.h"
 #include "platform/lepton/lepton_internal.h"
 
+/* With ' for ". */
 static json_t *parse(const char *text)
 {
-    json_t *json = json_loads(text, 0, NULL);
+    sw_autofree char *copy = sw_strdup(text);
+    json_t *json;
 
+    for (char *at = copy; (at = strchr(at, '\'')); at++)
+        *at = '"';
+    json = json_loads(copy, 0, NULL);
     assert_non_null(json);
     return json;
 }
 
 static void a_group_is_found_by_name_or_id_and_never_another(void **state)
 {
-    sw_auto(json) json_t *groups = parse("[{\"metadata\":{\"id\":\"g-1\",\"name\":\"train\"}},"
-                                         "{\"metadata\":{\"id\":\"g-2\",\"name\":\"eval\"}}]");
+    sw_auto(json) json_t *groups = parse("[{'metadata':{'id':'g-1','name':'train'}},"
+                                         "{'metadata':{'id':'g-2','name':'eval'}}]");
     struct sw_error err = { 0 };
 
     (void)state;
@@ -37,19 +42,24 @@ static void a_group_is_found_by_name_or_id_and_never_another(void **state)
 }
 
 static const char shapes_text[] =
-    "[{\"metadata\":{\"id\":\"cpu.large\"},\"spec\":{\"cpu\":16,\"memory_in_mb\":65536}},"
-    "{\"metadata\":{\"id\":\"cpu.small\"},\"spec\":{\"cpu\":2,\"memory_in_mb\":4096,\"accelerator_num\":0}},"
-    "{\"metadata\":{\"id\":\"gpu.8xa100\"},\"spec\":{\"cpu\":64,\"memory_in_mb\":900000,\"accelerator_num\":8,"
-    "\"accelerator_type\":\"NVIDIA-A100\"}},"
-    "{\"metadata\":{\"id\":\"gpu.8xh100-sxm\"},\"spec\":{\"cpu\":96,\"memory_in_mb\":900000,\"accelerator_num\":8,"
-    "\"accelerator_type\":\"NVIDIA-H100\",\"node_group_id\":\"g-1\"}},"
-    "{\"metadata\":{\"id\":\"gpu.1xgh200\"},\"spec\":{\"cpu\":64,\"memory_in_mb\":400000,\"accelerator_num\":1,"
-    "\"accelerator_type\":\"GH200\"}}]";
+    "[{'metadata':{'id':'cpu.large'},'spec':{'cpu':16,'memory_in_mb':65536}},"
+    "{'metadata':{'id':'cpu.small'},'spec':{'cpu':2,'memory_in_mb':4096,'accelerator_num':0}},"
+    "{'metadata':{'id':'gpu.8xa100'},'spec':{'cpu':64,'memory_in_mb':900000,'accelerator_num':8,"
+    "'accelerator_type':'NVIDIA-A100'}},"
+    "{'metadata':{'id':'gpu.8xh100-sxm'},'spec':{'cpu':96,'memory_in_mb':900000,'accelerator_num':8,"
+    "'accelerator_type':'NVIDIA-H100','node_group_id':'g-1'}},"
+    "{'metadata':{'id':'gpu.1xgh200'},'spec':{'cpu':64,'memory_in_mb':400000,'accelerator_num':1,"
+    "'accelerator_type':'GH200'}}]";
 
 static void the_smallest_shape_that_fits_is_taken(void **state)
 {
-    static const struct { int gpus; const char *type; double cpus; int64_t memory_mib; const char *group, *shape, *arch; }
-    rows[] = {
+    static const struct {
+        int gpus;
+        const char *type;
+        double cpus;
+        int64_t memory_mib;
+        const char *group, *shape, *arch;
+    } rows[] = {
         { 0, NULL, 0, 0, NULL, "cpu.small", "x86_64" },
         { 0, NULL, 3, 0, NULL, "cpu.large", "x86_64" },
         { 0, NULL, 0, 8192, NULL, "cpu.large", "x86_64" },
@@ -81,15 +91,15 @@ static void the_smallest_shape_that_fits_is_taken(void **state)
 static void lustre_comes_before_filestore_before_the_first(void **state)
 {
     static const struct { const char *volumes, *taken; } rows[] = {
-        { "[{\"name\":\"a\"},{\"name\":\"my-filestore\"},{\"name\":\"Lustre-1\"}]", "Lustre-1" },
-        { "[{\"name\":\"a\"},{\"name\":\"my-filestore\"}]", "my-filestore" },
-        { "[{\"name\":\"a\"},{\"name\":\"b\"}]", "a" },
+        { "[{'name':'a'},{'name':'my-filestore'},{'name':'Lustre-1'}]", "Lustre-1" },
+        { "[{'name':'a'},{'name':'my-filestore'}]", "my-filestore" },
+        { "[{'name':'a'},{'name':'b'}]", "a" },
         { "[]", NULL },
     };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        sw_autofree char *text = sw_format("{\"spec\":{\"volumes\":%s}}", rows[i].volumes);
+        sw_autofree char *text = sw_format("{'spec':{'volumes':%s}}", rows[i].volumes);
         sw_auto(json) json_t *group = parse(text);
 
         assert_true(sw_text_same(sw_json_str(lepton_volume_of(group), "name"), rows[i].taken));
@@ -98,8 +108,12 @@ static void lustre_comes_before_filestore_before_the_first(void **state)
 
 static void a_path_is_mounted_only_where_a_permission_allows_it(void **state)
 {
-    static const char both[] = "[{\"path_prefix\":\"/team/me\"},{\"path_prefix\":\"/shared/\"}]";
-    static const struct { const char *permissions; struct lepton_wanted wanted; const char *path, *at; } rows[] = {
+    static const char both[] = "[{'path_prefix':'/team/me'},{'path_prefix':'/shared/'}]";
+    static const struct {
+        const char *permissions;
+        struct lepton_wanted wanted;
+        const char *path, *at;
+    } rows[] = {
         { both, { 0 }, "/team/me", "/mnt/lustre" },
         { "[]", { 0 }, "/", "/mnt/lustre" },
         { both, { .path = "/team/me/x", .at = "/data" }, "/team/me/x", "/data" },
@@ -109,7 +123,7 @@ static void a_path_is_mounted_only_where_a_permission_allows_it(void **state)
         { both, { .at = "/usr/" }, NULL, NULL },
         { both, { .at = "/usr/data", .read_only = true }, "/team/me", "/usr/data" },
     };
-    sw_auto(json) json_t *volume = parse("{\"name\":\"lustre\",\"from\":\"nfs\"}");
+    sw_auto(json) json_t *volume = parse("{'name':'lustre','from':'nfs'}");
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
@@ -126,8 +140,8 @@ static void a_path_is_mounted_only_where_a_permission_allows_it(void **state)
 
 static void nodes_to_avoid_are_left_out(void **state)
 {
-    sw_auto(json) json_t *nodes = parse("[{\"metadata\":{\"id\":\"n-1\",\"name\":\"one\"}},{\"metadata\":{\"id\":\"n-2\"}}]");
-    sw_auto(json) json_t *one = parse("[\"one\"]"), *both = parse("[\"one\",\"n-2\"]");
+    sw_auto(json) json_t *nodes = parse("[{'metadata':{'id':'n-1','name':'one'}},{'metadata':{'id':'n-2'}}]");
+    sw_auto(json) json_t *one = parse("['one']"), *both = parse("['one','n-2']");
     sw_auto(json) json_t *left = lepton_nodes_but(nodes, one, NULL);
     sw_autofree char *text = sw_json_dump(left);
     struct sw_error err = { 0 };

@@ -17,18 +17,26 @@
 #include "core/state.h"
 #include "platform/lepton/lepton_internal.h"
 
-#define REPORT(rank, more) "slipway: report {\\\"job_id\\\":\\\"j\\\",\\\"rank\\\":" rank \
-                           ",\\\"phase\\\":\\\"over\\\"," more "}\\n"
-#define STATUS(words)      "\"metadata\":{\"id\":\"j-ab12\",\"name\":\"j\"},\"status\":{\"creation_time\":1000," words "}"
-#define WAITS(reason, words) "\"replicas\":[{\"metadata\":{\"id\":\"j-ab12-0-xyzzy\"},\"status\":{\"node\":{\"name\":" \
-                             "\"n1\"},\"readiness_issue\":{\"reason\":\"" reason "\",\"message\":\"" words "\"}}}]"
+#define REPORT(rank, more) \
+    "slipway: report {\\'job_id\\':\\'j\\',\\'rank\\':" rank ",\\'phase\\':\\'over\\'," more "}\\n"
+#define REPORTS(more) "{'0':'" REPORT("0", more) "'}"
+#define STATUS(words) "'metadata':{'id':'j-ab12','name':'j'},'status':{'creation_time':1000," words "}"
+#define FAILED_BY(event) STATUS("'state':'Failed'") ",'events':[{'reason':'Pulled'},{'reason':'" event "'}]"
+#define WAITS(reason, words) \
+    "'replicas':[{'metadata':{'id':'j-ab12-0-xyzzy'},'status':{'node':{'name':'n1'}," \
+    "'readiness_issue':{'reason':'" reason "','message':'" words "'}}}]"
+#define STARTS(reason, words) STATUS("'state':'Starting'") "," WAITS(reason, words)
 
+/* With ' for ". */
 static struct sw_observation read_text(const char *text, enum sw_state before)
 {
     struct sw_observation seen = { .job = { .id = "j", .attempt = 1, .state = before } };
     sw_autofree char *whole = sw_format("{%s}", text);
-    sw_auto(json) json_t *job = json_loads(whole, 0, NULL);
+    sw_auto(json) json_t *job = NULL;
 
+    for (char *at = whole; (at = strchr(at, '\'')); at++)
+        *at = '"';
+    job = json_loads(whole, 0, NULL);
     if (!job)
         fail_msg("no JSON: %s", whole);
     lepton_read(job, &seen);
@@ -45,48 +53,49 @@ static void every_story_has_one_state(void **state)
         const char *reason;
         int exit_code;
     } rows[] = {
-        { SW_UNKNOWN, STATUS("\"state\":\"Queueing\""), SW_PENDING, "queue", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Awaiting\""), SW_PENDING, "starting", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\""), SW_PENDING, "starting", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"PendingRetry\""), SW_PENDING, "starting", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Restarting\""), SW_PENDING, "starting", -1 },
-        { SW_PENDING, STATUS("\"state\":\"Running\",\"ready\":1,\"active\":2"), SW_PENDING, "starting", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Running\",\"ready\":1,\"active\":2"), SW_RUNNING, "", -1 },
-        { SW_PENDING, STATUS("\"state\":\"Running\",\"ready\":2,\"active\":2"), SW_RUNNING, "", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Stopping\""), SW_RUNNING, "", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Stopped\""), SW_PAUSED, "paused", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Stopped\"") ",\"asked\":\"canceled\"", SW_CANCELED, "canceled", 130 },
-        { SW_PENDING, STATUS("\"state\":\"Stopped\"") ",\"asked\":\"mount\"", SW_ERROR, "mount", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Deleting\""), SW_CANCELED, "canceled", 130 },
-        { SW_RUNNING, STATUS("\"state\":\"Terminating\""), SW_CANCELED, "canceled", 130 },
-        { SW_RUNNING, STATUS("\"state\":\"Deleted\""), SW_CANCELED, "canceled", 130 },
-        { SW_RUNNING, STATUS("\"state\":\"Completed\""), SW_COMPLETE, "exit", 0 },
-        { SW_RUNNING, STATUS("\"state\":\"Failed\""), SW_ERROR, "exit", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Failed\"") ",\"late\":true", SW_RUNNING, "outputs", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Failed\"") ",\"reports\":{\"0\":\"" REPORT("0", "\\\"exit_code\\\":3") "\"}",
-          SW_ERROR, "exit", 3 },
-        { SW_RUNNING, STATUS("\"state\":\"Failed\"") ",\"events\":[{\"reason\":\"Pulled\"},{\"reason\":\"Preempted\"}]",
+        { SW_UNKNOWN, STATUS("'state':'Queueing'"), SW_PENDING, "queue", -1 },
+        { SW_UNKNOWN, STATUS("'state':'Awaiting'"), SW_PENDING, "starting", -1 },
+        { SW_UNKNOWN, STATUS("'state':'Starting'"), SW_PENDING, "starting", -1 },
+        { SW_UNKNOWN, STATUS("'state':'PendingRetry'"), SW_PENDING, "starting", -1 },
+        { SW_RUNNING, STATUS("'state':'Restarting'"), SW_PENDING, "starting", -1 },
+        { SW_PENDING, STATUS("'state':'Running','ready':1,'active':2"), SW_PENDING, "starting", -1 },
+        { SW_RUNNING, STATUS("'state':'Running','ready':1,'active':2"), SW_RUNNING, "", -1 },
+        { SW_PENDING, STATUS("'state':'Running','ready':2,'active':2"), SW_RUNNING, "", -1 },
+        { SW_RUNNING, STATUS("'state':'Stopping'"), SW_RUNNING, "", -1 },
+        { SW_RUNNING, STATUS("'state':'Stopped'"), SW_PAUSED, "paused", -1 },
+        { SW_RUNNING, STATUS("'state':'Stopped'") ",'asked':'canceled'", SW_CANCELED, "canceled", 130 },
+        { SW_PENDING, STATUS("'state':'Stopped'") ",'asked':'mount'", SW_ERROR, "mount", -1 },
+        { SW_RUNNING, STATUS("'state':'Deleting'"), SW_CANCELED, "canceled", 130 },
+        { SW_RUNNING, STATUS("'state':'Terminating'"), SW_CANCELED, "canceled", 130 },
+        { SW_RUNNING, STATUS("'state':'Deleted'"), SW_CANCELED, "canceled", 130 },
+        { SW_RUNNING, STATUS("'state':'Completed'"), SW_COMPLETE, "exit", 0 },
+        { SW_RUNNING, STATUS("'state':'Failed'"), SW_ERROR, "exit", -1 },
+        { SW_RUNNING, STATUS("'state':'Failed'") ",'late':true", SW_RUNNING, "outputs", -1 },
+        { SW_RUNNING, STATUS("'state':'Failed'") ",'reports':" REPORTS("\\'exit_code\\':3"), SW_ERROR,
+          "exit", 3 },
+        { SW_RUNNING, FAILED_BY("Preempted"),
           SW_ERROR, "preempted", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Failed\"") ",\"events\":[{\"reason\":\"Evicted\"}]", SW_ERROR, "preempted", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Failed\"") ",\"events\":[{\"reason\":\"OOMKilling\"}]", SW_ERROR, "memory", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Failed\"") ",\"events\":[{\"reason\":\"NodeNotReady\"}]", SW_ERROR,
+        { SW_RUNNING, FAILED_BY("Evicted"), SW_ERROR, "preempted", -1 },
+        { SW_RUNNING, FAILED_BY("OOMKilling"), SW_ERROR, "memory", -1 },
+        { SW_RUNNING, FAILED_BY("NodeNotReady"), SW_ERROR,
           "node-lost", -1 },
-        { SW_COMPLETE, STATUS("\"state\":\"Archived\""), SW_COMPLETE, "exit", 0 },
-        { SW_RUNNING, STATUS("\"state\":\"Archived\",\"succeeded\":1"), SW_COMPLETE, "exit", 0 },
-        { SW_RUNNING, STATUS("\"state\":\"Archived\",\"failed\":1,\"succeeded\":1"), SW_ERROR, "exit", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Archived\",\"job_history\":[{\"state\":\"Completed\"}]"), SW_COMPLETE, "exit", 0 },
-        { SW_RUNNING, STATUS("\"state\":\"Archived\""), SW_UNKNOWN, "", -1 },
-        { SW_RUNNING, STATUS("\"state\":\"Shimmering\""), SW_UNKNOWN, "", -1 },
-        { SW_RUNNING, "\"status\":{}", SW_UNKNOWN, "", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("NoCapacity", "not scheduled"), SW_PENDING, "no-capacity", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("InProgress", "pulling image"), SW_PENDING, "image", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("InProgress", "initializing"), SW_PENDING, "starting", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("ConfigError", "Image pull failed"), SW_PENDING, "image-error",
+        { SW_COMPLETE, STATUS("'state':'Archived'"), SW_COMPLETE, "exit", 0 },
+        { SW_RUNNING, STATUS("'state':'Archived','succeeded':1"), SW_COMPLETE, "exit", 0 },
+        { SW_RUNNING, STATUS("'state':'Archived','failed':1,'succeeded':1"), SW_ERROR, "exit", -1 },
+        { SW_RUNNING, STATUS("'state':'Archived','job_history':[{'state':'Completed'}]"), SW_COMPLETE,
+          "exit", 0 },
+        { SW_RUNNING, STATUS("'state':'Archived'"), SW_UNKNOWN, "", -1 },
+        { SW_RUNNING, STATUS("'state':'Shimmering'"), SW_UNKNOWN, "", -1 },
+        { SW_RUNNING, "'status':{}", SW_UNKNOWN, "", -1 },
+        { SW_UNKNOWN, STARTS("NoCapacity", "not scheduled"), SW_PENDING, "no-capacity", -1 },
+        { SW_UNKNOWN, STARTS("InProgress", "pulling image"), SW_PENDING, "image", -1 },
+        { SW_UNKNOWN, STARTS("InProgress", "initializing"), SW_PENDING, "starting", -1 },
+        { SW_UNKNOWN, STARTS("ConfigError", "Image pull failed"), SW_PENDING, "image-error",
           -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("ConfigError", "mount point not found"), SW_PENDING, "mount", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("ConfigError", "secret not found"), SW_PENDING, "start", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("SystemError", "x"), SW_PENDING, "node-refused", -1 },
-        { SW_UNKNOWN, STATUS("\"state\":\"Starting\"") "," WAITS("Shimmering", "x"), SW_PENDING, "starting", -1 },
+        { SW_UNKNOWN, STARTS("ConfigError", "mount point not found"), SW_PENDING, "mount", -1 },
+        { SW_UNKNOWN, STARTS("ConfigError", "secret not found"), SW_PENDING, "start", -1 },
+        { SW_UNKNOWN, STARTS("SystemError", "x"), SW_PENDING, "node-refused", -1 },
+        { SW_UNKNOWN, STARTS("Shimmering", "x"), SW_PENDING, "starting", -1 },
     };
 
     (void)state;
@@ -95,7 +104,8 @@ static void every_story_has_one_state(void **state)
 
         if (seen.state != rows[i].state || !sw_text_same(seen.reason, rows[i].reason) ||
             seen.exit_code != rows[i].exit_code)
-            fail_msg("row %zu: %s '%s' %d: %s", i, sw_state_name(seen.state), seen.reason, seen.exit_code, rows[i].said);
+            fail_msg("row %zu: %s '%s' %d: %s", i, sw_state_name(seen.state), seen.reason, seen.exit_code,
+                     rows[i].said);
         sw_observation_done(&seen);
     }
 }
@@ -103,9 +113,10 @@ static void every_story_has_one_state(void **state)
 static void the_first_rank_that_failed_is_named_with_its_node(void **state)
 {
     struct sw_observation seen = read_text(
-        STATUS("\"state\":\"Failed\"") ",\"spec\":{\"completions\":2},\"reports\":{\"0\":\""
-        REPORT("0", "\\\"stopped\\\":true,\\\"exit_code\\\":143") "\",\"1\":\"" REPORT("1", "\\\"exit_code\\\":9")
-        "\"},\"replicas\":[{\"metadata\":{\"id\":\"j-ab12-1-xyzzy\"},\"status\":{\"node\":{\"name\":\"n7\"}}}]", SW_RUNNING);
+        STATUS("'state':'Failed'") ",'spec':{'completions':2},'reports':{'0':'"
+        REPORT("0", "\\'stopped\\':true,\\'exit_code\\':143") "','1':'" REPORT("1", "\\'exit_code\\':9")
+        "'},'replicas':[{'metadata':{'id':'j-ab12-1-xyzzy'},'status':{'node':{'name':'n7'}}}]",
+        SW_RUNNING);
 
     (void)state;
     assert_int_equal(seen.state, SW_ERROR);
@@ -118,7 +129,8 @@ static void the_first_rank_that_failed_is_named_with_its_node(void **state)
 
 static void times_have_any_unit(void **state)
 {
-    static const char *const texts[] = { "1700000000", "1700000000000", "1700000000000000", "1700000000000000000" };
+    static const char *const texts[] = { "1700000000", "1700000000000", "1700000000000000",
+                                         "1700000000000000000" };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(texts); i++) {
@@ -141,7 +153,7 @@ static void a_job_is_stuck_only_after_its_time_and_for_some_reasons(void **state
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        sw_autofree char *text = sw_format("%s,%s", STATUS("\"state\":\"Starting\""), rows[i].waits);
+        sw_autofree char *text = sw_format("%s,%s", STATUS("'state':'Starting'"), rows[i].waits);
         struct sw_observation seen = read_text(text, SW_UNKNOWN);
         const char *stuck = lepton_stuck_reason(&seen, 900000, rows[i].now_ms);
 

@@ -93,7 +93,7 @@ static int name_parts(size_t runner, size_t payload, const struct sw_bundle *cod
     sw_size_format((int64_t)ca->length, sizes[3]);
     sw_wrap(err, "runner %s, payload %s, code %s, certificates %s", sizes[0], sizes[1], sizes[2], sizes[3]);
     if (ca->length > code->length)
-        sw_hint(err, "unset SSL_CERT_FILE and its like, or let it name only the certificates that the data needs");
+        sw_hint(err, "unset SSL_CERT_FILE and its like, or name only the certificates that the data needs");
     return -1;
 }
 
@@ -105,7 +105,6 @@ int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_jo
     sw_auto(sw_bundle) struct sw_bundle code = { 0 };
     sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT, script = SW_BUF_INIT;
     struct sw_runner_bytes runner = { .arch = job->arch };
-
     sw_autofree char *text = NULL;
 
     if (!payload || !(text = sw_payload_text(payload, plan, &ca, err)) ||

@@ -151,8 +151,8 @@ struct sw_rest_pages {
                                     NULL: the list has one page */
     /* Hears of each page before its items are taken, with the context of `take`. May be NULL. */
     void (*page)(void *context, const json_t *page);
-    size_t full;                 /* where items are counted: a page with fewer is the last; 0: an empty one is */
-    bool numbered;               /* it takes the number of the page instead, from 1; an empty one is the last */
+    bool numbered;               /* it takes the number of the page, from 1; an empty one is the last */
+    size_t full;                 /* where items are counted: a page with fewer is the last; 0: an empty one */
 };
 
 /* Calls `take` for each item (borrowed), page after page, until it returns non-zero, which is then returned.

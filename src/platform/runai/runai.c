@@ -114,13 +114,8 @@ static struct sw_connection *runai_open(const struct sw_connect_options *config,
     struct runai_connect_options connect = runai_connect_options(config->options);
     struct sw_connection *conn;
 
-    if (!connect.base_url) {
-        sw_fail(err, SW_E_SPEC, "runai.base_url: no control plane is configured");
-        sw_hint(err, "name it in your profile or in RUNAI_BASE_URL: https://company.run.ai/api/v1");
-        return NULL;
-    }
     conn = sw_new(struct sw_connection);
-    conn->url = whole_url(connect.base_url);
+    conn->url = connect.base_url ? whole_url(connect.base_url) : sw_strdup("");
     conn->project = sw_strdup(connect.project);
     conn->cluster = sw_strdup(connect.cluster);
     conn->kube_url = sw_strdup(connect.kube_apiserver_url);
@@ -131,9 +126,8 @@ static struct sw_connection *runai_open(const struct sw_connect_options *config,
     conn->given = *config;
     conn->given.options = NULL;
     pthread_mutex_init(&conn->lock, NULL);
-    if (runai_account_open(&conn->account, conn->url, config, err) == 0)
-        conn->rest = runai_rest_to(conn, conn->url, "run:ai", err);
-    if (!conn->rest)
+    if (runai_account_open(&conn->account, conn->url, config, err) < 0 ||
+        !(conn->rest = runai_rest_to(conn, conn->url, "run:ai", err)))
         runai_close(sw_take(conn));
     return conn;
 }

@@ -91,6 +91,10 @@ static int log_in(struct runai_account *account, struct sw_error *err)
     int64_t life_ms;
     int result;
 
+    if (!*account->url) {
+        sw_fail(err, SW_E_SPEC, "runai.base_url: no control plane is configured");
+        return sw_hint(err, "name it in your profile or in RUNAI_BASE_URL: https://company.run.ai/api/v1");
+    }
     if (!account->id || !account->secret)
         return not_set(err);
     body_of(account, &body);
@@ -158,6 +162,7 @@ int runai_account_open(struct runai_account *account, const char *url,
         secret = either(said.app_secret, config, "RUNAI_APP_SECRET");
         id = either(said.app_id, config, "RUNAI_APP_ID");
     }
+    account->url = url;
     account->id = sw_strdup(id);
     account->secret = secret ? sw_secret_new(secret) : NULL;
     account->rest = sw_rest_open(&(struct sw_rest_options){

@@ -43,6 +43,7 @@ enum {
 };
 
 struct runai_account {
+    const char *url;                             /* the connection's; "": none is configured */
     char *id;
     struct sw_secret *secret;                    /* NULL: not known */
     bool legacy;                                 /* an application */

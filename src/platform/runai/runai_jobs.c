@@ -168,7 +168,7 @@ static json_t *list(struct sw_connection *conn, const struct sw_observation *job
     return sw_take(found);
 }
 
-/* One that was deleted is told from one that never was. */
+/* One that was deleted is not one that never was. */
 static json_t *get(struct sw_connection *conn, const char *name, struct sw_error *err)
 {
     struct sw_error why = { 0 };

@@ -26,6 +26,11 @@
  * holds neither "$(" nor "$$", which Kubernetes would replace in a value. */
 #define BOOT    "eval eval \"`printf %s $" RUNAI_START "|base64 -d`\""
 
+static const char *const worker_text[] = {
+#include "platform/runai/worker.sh.inc"
+    NULL
+};
+
 const struct sw_rest_field runai_fields[] = {
     { "name", "name" }, { "spec.image", "image" }, { "spec.imagePullSecrets", "runai.image_pull_secret" },
     { "spec.imagePullPolicy", "runai.pull" }, { "spec.environmentVariables", "env" },
@@ -125,17 +130,10 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
  * MASTER_ADDR, MASTER_PORT and WORLD_SIZE are replaced by ours, which are the same on every platform. */
 static void add_ranks(const struct sw_plan *plan, const json_t *env, struct sw_buf *out)
 {
-    sw_buf_addf(out,
-        "sw_host=${HOSTNAME:-$(cat /etc/hostname)}\n"
-        "sw_index=${sw_host##*-}\n"
-        "case $sw_index in\n"
-        "    ''|*[!0-9]*) echo \"slipway: the host name $sw_host does not end with a rank\" >&2; exit 74 ;;\n"
-        "esac\n"
-        "sw_workers=${sw_host%%-*}\n"
-        "sw_total=%d\n"
-        "WORLD_SIZE=%s\n"
-        "export WORLD_SIZE\n"
-        "MASTER_PORT=", plan->nodes, sw_json_str(env, "WORLD_SIZE"));
+    for (const char *const *line = worker_text; *line; line++)
+        sw_buf_add(out, *line);
+    sw_buf_addf(out, "sw_worker\nsw_total=%d\nWORLD_SIZE=%s\nexport WORLD_SIZE\nMASTER_PORT=", plan->nodes,
+                sw_json_str(env, "WORLD_SIZE"));
     sw_buf_add_quoted(out, sw_json_str(env, "MASTER_PORT"));
     sw_buf_add_char(out, '\n');
     sw_chunks_rendezvous(out, &(struct sw_chunks_ranks){ .index = "sw_index", .total = "sw_total",
@@ -228,7 +226,7 @@ static json_t *environment(const struct sw_plan *plan, const struct runai_target
 
 static void add_value(json_t *list, const char *name, const char *value)
 {
-    bool replaced = strstr(value, "$(") || strstr(value, "$$");
+    bool replaced = strstr(value, "$" "(") || strstr(value, "$$");
 
     json_array_append_new(list, sw_json_object(
         SW_STR("name", name), SW_SUB("value", replaced ? kube_value(value) : sw_json_text(value))));

@@ -68,7 +68,7 @@ static void check_cluster(json_t *rows, const json_t *clusters, const struct run
     bool alive = state ? sw_text_same(state, "Connected") : sw_now_ms() - seen_ms < ALIVE_WITHIN_MS;
     sw_autofree char *message = sw_format("%s, version %s, %s", site->cluster_name,
         sw_json_str(cluster, "version") ? sw_json_str(cluster, "version") : "unknown",
-        state ? state : "no state is told");
+        state ? state : "state unknown");
 
     finding(rows, "cluster", alive, message, "its administrator must connect it again");
 }

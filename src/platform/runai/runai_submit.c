@@ -67,7 +67,7 @@ static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, in
     return 0;
 }
 
-struct sending {
+struct runai_sending {
     struct sw_connection *conn;
     const struct sw_plan *plan;
     int attempt;
@@ -75,14 +75,14 @@ struct sending {
     json_t *body;
 };
 
-static void sending_auto(struct sending *s)
+static void sending_auto(struct runai_sending *s)
 {
     free(s->pull);
     free(s->secret);
     json_decref(s->body);
 }
 
-static int prepare(struct sending *s, const struct runai_site *site, const struct sw_secrets *secrets,
+static int prepare(struct runai_sending *s, const struct runai_site *site, const struct sw_secrets *secrets,
                    struct sw_error *err)
 {
     char owner[128];
@@ -103,7 +103,7 @@ static int prepare(struct sending *s, const struct runai_site *site, const struc
 }
 
 /* Nothing of a job that was refused stays. */
-static int send(struct sending *s, struct sw_submission *receipt, struct sw_error *err)
+static int send(struct runai_sending *s, struct sw_submission *receipt, struct sw_error *err)
 {
     struct sw_jobs_name name = runai_name(s->plan->job_id, s->attempt);
     sw_autofree char *path = sw_rest_path("/workloads/%s", runai_kind(s->plan));
@@ -130,7 +130,7 @@ static int send(struct sending *s, struct sw_submission *receipt, struct sw_erro
 int runai_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_submission *receipt, struct sw_error *err)
 {
-    __attribute__((cleanup(sending_auto))) struct sending s = { .conn = conn, .plan = plan,
+    __attribute__((cleanup(sending_auto))) struct runai_sending s = { .conn = conn, .plan = plan,
                                                                 .attempt = attempt };
     const struct runai_site *site = runai_site(conn, err);
     struct sw_jobs_name name = runai_name(plan->job_id, attempt);

@@ -69,7 +69,7 @@ def secrets_of_a_job_take_two_more(here):
 def a_refresh_of_200_jobs_is_one_paged_list(here):
     for i in range(MANY):
         here.submit(f"job{i}")
-    asked = here.asked("ps")
+    asked = here.asked("ps", "--all")
     lists = [one for one in asked if one == "GET /workloads"]
     expect(len(lists) == MANY // PAGE and len(asked) - len(lists) <= len(LOOKUPS), asked)
     pages = [re.search(r"offset=(\d+)", line[1]) for line in here.cloud.requests() if "offset=" in line[1] and "/workloads?" in line[1]]

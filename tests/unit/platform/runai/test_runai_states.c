@@ -135,7 +135,7 @@ static void a_suspended_workload_is_paused_or_canceled(void **state)
     assert_int_equal(read_text("{\"phase\":\"Stopping\",\"canceled\":true}", 1).state, SW_RUNNING);
 }
 
-static void a_deleted_workload_is_told_from_one_that_ended(void **state)
+static void a_deleted_workload_may_have_ended_before(void **state)
 {
     struct sw_observation seen = read_text("{\"phase\":\"Running\",\"deletedAt\":\"2026-01-01T00:00:02Z\"}", 1);
 
@@ -157,7 +157,7 @@ int main(void)
         cmocka_unit_test(without_a_log_a_failure_has_no_exit_code),
         cmocka_unit_test(of_several_ranks_the_first_that_failed_explains_it),
         cmocka_unit_test(a_suspended_workload_is_paused_or_canceled),
-        cmocka_unit_test(a_deleted_workload_is_told_from_one_that_ended),
+        cmocka_unit_test(a_deleted_workload_may_have_ended_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

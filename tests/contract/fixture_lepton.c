@@ -69,5 +69,6 @@ const struct fixture fixture_lepton = {
     .lacks = {
         [4] = "a service elsewhere does not see this machine's files; data goes through object storage",
         [6] = "Lepton offers no way to run a command beside a job",
+        [8] = "Lepton keeps lines of UTF-8 text: other bytes are replaced, and every line has an end",
     },
 };

@@ -28,7 +28,8 @@ static int too_large(size_t characters, const struct sw_chunk_limits *limits, st
 
     sw_size_format((int64_t)characters, is);
     sw_size_format((int64_t)limits->total, may);
-    sw_fail(err, SW_E_SPEC, "what this job sends is too large for %s: %s packed, %s fit", limits->platform, is, may);
+    sw_fail(err, SW_E_SPEC, "what this job sends is too large for %s: %s packed, %s fit", limits->platform,
+            is, may);
     return sw_hint(err, "leave files out with `code.exclude`, or put the code into object storage "
                         "and name it under `inputs`");
 }
@@ -137,10 +138,7 @@ void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines
     add_functions(out);
     sw_buf_add(out, lines);
     /* One stream: of two an API may show the end of the first behind the report at the end of the other. */
-    sw_buf_addf(out, "sw_script
-sw_chunks %s \"$sw_job\"
-exec sh \"$sw_job\" 2>&1
-", prefix);
+    sw_buf_addf(out, "sw_script\nsw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\" 2>&1\n", prefix);
 }
 
 void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks)

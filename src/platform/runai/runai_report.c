@@ -52,10 +52,9 @@ static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *
     double needs = plan->gpus * (portion > 0 ? portion : 1) * plan->nodes;
     const char *kind = runai_job_options(plan->options).preemptibility;
     bool fits = needs <= quota || needs == 0 || !sw_text_same(kind, "non-preemptible");
-    sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s", needs,
-        quota,
-        used, needs > quota - used && fits && needs > 0 ? ": beyond that it runs on what others leave free"
-                   : "");
+    bool beyond = needs > quota - used && fits && needs > 0;
+    sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s",
+        needs, quota, used, beyond ? ": beyond that it runs on what others leave free" : "");
 
     finding(rows, "quota", fits, message, "leave runai.preemptibility out, or ask for fewer GPUs");
 }
@@ -102,7 +101,8 @@ static void check_logs(json_t *rows, struct sw_connection *conn, const struct ru
 {
     sw_autofree char *message = conn->kubeconfig
         ? sw_format("from the Kubernetes API of %s", conn->kubeconfig)
-        : conn->kube_url ? sw_format("from the Kubernetes API at %s, if it takes run:ai's tokens", conn->kube_url)
+        : conn->kube_url ? sw_format("from the Kubernetes API at %s, if it takes run:ai's tokens",
+                                     conn->kube_url)
         : site->domain ? sw_format("from the Cluster API at %s, while a job runs", site->domain) : NULL;
 
     finding(rows, "logs", message != NULL, message ? message : "there is no way to them",

@@ -245,7 +245,7 @@ static int make_login(struct sw_connection *conn, const struct sw_registry_login
     sw_buf_add_char(&spec, '}');
     result = post_asset(conn, REGISTRY, head, &spec, made, &why);
     sw_buf_wipe(&spec);
-    if (result < 0 && why.code == SW_E_CONFLICT)         /* made by another submit meanwhile: the same content */
+    if (result < 0 && why.code == SW_E_CONFLICT)         /* by another submit meanwhile: the same content */
         return (*made = find_asset(conn, REGISTRY, name, err)) ? 0 : -1;
     return result < 0 ? sw_pass(err, &why) : 0;
 }
@@ -291,8 +291,8 @@ int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, ch
     if (login.trouble)
         runai_warn(conn, "%s; the image is pulled without a login", login.trouble);
     if (login.secret && login.is_token)
-        runai_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled without it",
-                   ref.registry);
+        runai_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled "
+                   "without it", ref.registry);
     if (!login.secret || login.is_token)
         return 0;
     return login_secret(conn, &login, ref.registry, name, err) < 0

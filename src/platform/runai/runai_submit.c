@@ -165,8 +165,8 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
         const char *path = sw_json_str(output, "path");
 
         if (!sw_json_str(output, "to") && !json_object_size(runai_job_options(plan->options).volumes))
-            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', or "
-                       "mount a volume ('runai.volumes')", path ? path : "");
+            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
+                       "'to:', or mount a volume ('runai.volumes')", path ? path : "");
     }
 }
 

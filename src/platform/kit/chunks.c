@@ -137,10 +137,7 @@ void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines
     add_functions(out);
     sw_buf_add(out, lines);
     /* One stream: of two an API may show the end of the first behind the report at the end of the other. */
-    sw_buf_addf(out, "sw_script
-sw_chunks %s \"$sw_job\"
-exec sh \"$sw_job\" 2>&1
-", prefix);
+    sw_buf_addf(out, "sw_script\nsw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\" 2>&1\n", prefix);
 }
 
 void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks)

@@ -37,8 +37,9 @@ enum need {
     EXEC = 1 << 6,          /* a command can be run beside a job */
     LINE_ENDS = 1 << 7,     /* a carriage return at the end of a line stays in the log */
     RAW_LOG = 1 << 8,       /* a log has every byte as it was written, also what is no text */
+    RESULTS = 1 << 9,       /* results, and paths of the platform, can be read from this machine */
 };
-enum { NEED_COUNT = 9 };
+enum { NEED_COUNT = 10 };
 
 struct fixture {
     const char *name;
@@ -59,6 +60,8 @@ struct fixture {
     const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */
     const char *(*missing)(unsigned bit);/* the same, found out at run time; may be NULL */
     const char *command_key;             /* the key that shell text goes to; NULL: none */
+    /* Where a case sees the results of a job although the platform does not lead there; owned. May be NULL. */
+    char *(*results)(const char *job);
 };
 
 int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum behaviour wanted,

@@ -58,6 +58,11 @@ static void begin(const char *dir)
     snprintf(mounted_at, sizeof mounted_at, "lepton.volumes.%s", dir);
 }
 
+static char *results(const char *job)
+{
+    return sw_format("%s/volumes/lustre/results/%s", stand_in_folder(), job);
+}
+
 const struct fixture fixture_lepton = {
     .name = "lepton",
     .begin = begin,
@@ -66,9 +71,11 @@ const struct fixture fixture_lepton = {
     .common = common,
     .command_key = "command",
     .disturb = disturb,
+    .results = results,
     .lacks = {
         [4] = "a service elsewhere does not see this machine's files; data goes through object storage",
         [6] = "Lepton offers no way to run a command beside a job",
         [8] = "Lepton keeps lines of UTF-8 text: other bytes are replaced, and every line has an end",
+        [9] = "Lepton has no way to read a volume; results come back through object storage (`outputs:`)",
     },
 };

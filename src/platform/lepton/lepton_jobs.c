@@ -328,13 +328,13 @@ json_t *lepton_replicas(struct sw_connection *conn, const struct sw_jobref *job,
         const json_t *replica = lepton_replica(all, lepton_meta(found, "id"), i);
         const json_t *status = json_object_get(replica, "status"), *issue = json_object_get(status,
                 "readiness_issue");
-        const char *said = sw_json_str(json_object_get(found, "status"), "state");
+        enum sw_state state = lepton_state(sw_json_str(json_object_get(found, "status"), "state"), NULL);
 
         if (replica)
             json_array_append_new(rows, sw_json_object(
                 SW_INT("rank", i), SW_STR_OPT("node", sw_json_str(json_object_get(status, "node"), "name")),
-                SW_STR("status", sw_json_str(issue, "reason") ? sw_json_str(issue, "reason") : said
-                       ? said : ""),
+                SW_STR("status", sw_state_name(issue && state == SW_RUNNING ? SW_PENDING : state)),
+                SW_STR_OPT("reason", sw_json_str(issue, "reason")),
                 SW_STR_OPT("message", sw_json_str(issue, "message")),
                 SW_STR_OPT("replica", lepton_meta(replica, "id"))));
     }

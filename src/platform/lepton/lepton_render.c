@@ -186,14 +186,17 @@ static json_t *labels_of(const struct sw_plan *plan, int attempt)
     return labels;
 }
 
-static json_t *command_of(void)
+static json_t *command_of(const struct lepton_site *site, const char *id)
 {
+    sw_autofree char *results = lepton_results(site, id);
     sw_auto(sw_buf) struct sw_buf lines = SW_BUF_INIT, command = SW_BUF_INIT;
 
     sw_chunks_rendezvous(&lines, &(struct sw_chunks_ranks){
         "LEPTON_JOB_WORKER_INDEX", "LEPTON_JOB_TOTAL_WORKERS",
         "${LEPTON_JOB_WORKER_PREFIX:-worker}-$sw_rank.${LEPTON_SUBDOMAIN:-}", LEPTON_PORT });
-    sw_buf_add(&lines, "unset " SW_PLAN_VARIABLE " " LEPTON_SIGNATURE "\n");
+    sw_buf_add(&lines, "sw_results ");
+    sw_buf_add_quoted(&lines, results);
+    sw_buf_add(&lines, "\nunset " SW_PLAN_VARIABLE " " LEPTON_SIGNATURE "\n");
     sw_chunks_command(&command, LEPTON_CHUNKS, sw_buf_text(&lines));
     return json_pack("[s, s, s]", "/bin/sh", "-c", sw_buf_text(&command));
 }
@@ -228,7 +231,7 @@ json_t *lepton_render_body(const struct sw_plan *plan, const struct lepton_site 
             SW_STR_OPT("resource_shape", site->shape),
             SW_SUB("affinity", affinity_of(site)),
             SW_SUB("container", sw_json_object(SW_STR("image", plan->image), SW_SUB("command",
-                    command_of()))),
+                    command_of(site, plan->job_id)))),
             SW_INT("completions", plan->nodes), SW_INT("parallelism", plan->nodes),
             SW_SUB("intra_job_communication", plan->nodes > 1 ? json_true() : NULL),
             SW_SUB("envs", environment(plan, site)),

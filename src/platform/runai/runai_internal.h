@@ -166,6 +166,7 @@ void runai_read(const json_t *workload, struct sw_observation *seen);
 const char *runai_phase(const json_t *workload);           /* "": it says none */
 const char *runai_id(const json_t *workload);
 int64_t runai_time_ms(const json_t *object, const char *key);    /* 0: not there */
+enum sw_state runai_pod_state(const json_t *pod);
 int runai_rank_of(const json_t *pod, int count);           /* by its name; -1: none */
 
 /* ---- runai_jobs.c ---- */

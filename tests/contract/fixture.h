@@ -60,7 +60,7 @@ struct fixture {
     const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */
     const char *(*missing)(unsigned bit);/* the same, found out at run time; may be NULL */
     const char *command_key;             /* the key that shell text goes to; NULL: none */
-    /* Where a case sees the results of a job although the platform does not lead there; owned. May be NULL. */
+    /* Where a case sees results of a job to which the platform does not lead; owned. May be NULL. */
     char *(*results)(const char *job);
 };
 

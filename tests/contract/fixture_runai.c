@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "fixture.h"
 #include "stand_in.h"
 
@@ -58,6 +59,12 @@ static void begin(const char *dir)
     snprintf(results, sizeof results, "/results=%s", folder);
 }
 
+static char *results_of(const char *job)
+{
+    (void)job;                                           /* each case has a folder of its own */
+    return sw_format("%s/shared", stand_in_folder());
+}
+
 const struct fixture fixture_runai = {
     .name = "runai",
     .begin = begin,
@@ -66,8 +73,10 @@ const struct fixture fixture_runai = {
     .common = common,
     .command_key = "command",
     .disturb = disturb,
+    .results = results_of,
     .lacks = {
         [4] = "paths of this machine mean nothing to a cluster; they are refused",
         [6] = "a control plane runs no command beside a job",
+        [9] = "a control plane has no way to read a volume; results come back through object storage (`outputs:`)",
     },
 };

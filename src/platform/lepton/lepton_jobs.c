@@ -182,8 +182,7 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json
     if (over)
         add_end(conn, ref, job);
     if ((over && state != SW_COMPLETE) || state == SW_PENDING ||
-        (state == SW_RUNNING && (ref->state != SW_RUNNING || sw_json_int(status, "ready", 0) <
-                                                                  sw_json_int(status, "active", 0))))
+        (state == SW_RUNNING && sw_json_int(status, "ready", 0) < sw_json_int(status, "active", 0)))
         add_part(conn, job, "replicas", "replicas?job_query_mode=" LEPTON_ALL_JOBS);
 }
 

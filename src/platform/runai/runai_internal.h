@@ -124,6 +124,7 @@ struct runai_target {                            /* where and how one attempt ru
     const char *project_id, *cluster_id, *owner;
     const char *pull_secret;                     /* NULL: none */
     const char *secret;                          /* Kubernetes secret with the job's own; NULL: none */
+    const struct sw_secrets *values;             /* those in it; NULL: all that the plan names */
 };
 
 struct sw_jobs_name runai_name(const char *id, int attempt);
@@ -153,6 +154,8 @@ json_t *runai_storage(const struct sw_plan *plan, struct sw_error *err);
 int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                        const struct sw_secrets *secrets, char **name, struct sw_error *err);
 int runai_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err);
+/* The plan's secrets, and its credentials that have a value (`values` NULL: all); owned. */
+json_t *runai_secret_names(const struct sw_plan *plan, const struct sw_secrets *values);
 /* The pull secret of the image; *name as above. */
 int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name,
                       struct sw_error *err);

@@ -414,7 +414,7 @@ static void make_distributed(const struct sw_plan *plan, json_t *spec)
 json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target *target, struct sw_error *err)
 {
     sw_auto(json) json_t *storage = runai_check(plan, err) == 0 ? runai_storage(plan, err) : NULL;
-    sw_auto(json) json_t *env = NULL;
+    sw_auto(json) json_t *env = NULL, *names = runai_secret_names(plan, target->values);
     json_t *body, *spec, *list;
 
     if (!storage)
@@ -430,9 +430,7 @@ json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target 
         SW_STR("projectId", target->project_id), SW_STR("clusterId", target->cluster_id),
         SW_SUB("spec", spec));
     runai_env_add(body, env);
-    if (target->secret) {
-        add_secrets(list, plan->secrets, target->secret);
-        add_secrets(list, plan->credentials, target->secret);
-    }
+    if (target->secret)
+        add_secrets(list, names, target->secret);
     return body;
 }

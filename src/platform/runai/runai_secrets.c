@@ -138,6 +138,17 @@ static json_t *head_of(const struct runai_site *site, const char *name, const ch
 
 /* ---- a job's own ----------------------------------------------------------------------------------- */
 
+json_t *runai_secret_names(const struct sw_plan *plan, const struct sw_secrets *values)
+{
+    json_t *names = plan->secrets ? json_copy(plan->secrets) : json_array(), *name;
+    size_t i;
+
+    json_array_foreach(plan->credentials, i, name)
+        if (!values || sw_secrets_reveal(values, json_string_value(name)))
+            json_array_append(names, name);
+    return names;
+}
+
 static int add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_secrets *secrets,
                      struct sw_error *err)
 {
@@ -187,17 +198,16 @@ int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, i
     sw_autofree char *description = sw_format("Slipway job %s of store %s", plan->job_id,
                                               plan->store_id ? plan->store_id : "-");
     sw_auto(json) json_t *head = site ? head_of(site, own.text, description) : NULL, *made = NULL;
+    sw_auto(json) json_t *names = runai_secret_names(plan, secrets);
     struct sw_buf spec = SW_BUF_INIT;
     int result;
 
     *name = NULL;
-    if (!site || !sw_sends_secrets(plan))
+    if (!site || json_array_size(names) == 0)
         return site ? 0 : -1;
     sw_buf_reserve_wiping(&spec, 64);
     sw_buf_add(&spec, "{\"keyValuePairs\":[");
-    result = add_pairs(&spec, plan->secrets, secrets, err) < 0 ||
-           add_pairs(&spec, plan->credentials, secrets, err) < 0
-                 ? -1 : 0;
+    result = add_pairs(&spec, names, secrets, err);
     sw_buf_reserve_wiping(&spec, 8);
     sw_buf_add(&spec, "]}");
     if (result == 0)

@@ -98,6 +98,7 @@ static int prepare(struct runai_sending *s, const struct runai_site *site, const
     json_decref(sw_take(s->body));
     target.pull_secret = s->pull;
     target.secret = s->secret;
+    target.values = secrets;
     s->body = runai_render_body(s->plan, &target, err);
     return s->body ? add_chunks(s->conn, s->plan, s->attempt, s->body, err) : -1;
 }

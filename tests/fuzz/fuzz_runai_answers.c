@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_runai_answers.c - any JSON {"workload", "projects", "clusters", "token"} as what run:ai answers: one of our
- * states, every text ended, a project or a reason, and a token's life that is no accident.
+ * fuzz_runai_answers.c - any JSON {"workload", "projects", "clusters", "token"} as what run:ai answers:
+ * one of our states, every text ended, a project or a reason, and a token's life that is no accident.
  */
 #include <string.h>
 

@@ -203,8 +203,8 @@ void sw_rest_query(struct sw_buf *path, const char *key, const char *value);
  * wanted) gets the owned name of the field that is wrong, or NULL. */
 char *sw_rest_words(const char *body, size_t length, char **field);
 
-/* What a Kubernetes Status or the `complianceIssues` of run:ai say about each field, in their order. Texts are
- * borrowed for the call; NULL: not there. */
+/* What a Kubernetes Status or the `complianceIssues` of run:ai say about each field, in their order. Texts
+ * are borrowed for the call; NULL: not there. */
 struct sw_rest_cause {
     const char *field;           /* "spec.template.spec.containers[0].image" */
     const char *reason;          /* "FieldValueInvalid" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest_causes.c - a Kubernetes Status names every field that is wrong, run:ai those that break a policy, and so
- * does the message: each with the key of the job file that decides it.
+ * rest_causes.c - a Kubernetes Status names every field that is wrong, run:ai those that break a policy, and
+ * so does the message: each with the key of the job file that decides it.
  *
  * Pure.
  */

@@ -133,7 +133,8 @@ char *kube_log_tail(struct sw_rest *rest, const char *namespace, const char *pod
     const struct sw_rest_call call = { .path = path, .sink = take_bytes, .sink_context = &tail,
                                        .repeatable = true, .stall_ms = PATIENCE_MS };
     int result = sw_rest_call(rest, &call, NULL, NULL);
-    char *text = result < 0 ? NULL : sw_format("%s%s", tail.report ? tail.report : "", sw_buf_text(&tail.text));
+    char *text = result < 0 ? NULL
+                            : sw_format("%s%s", tail.report ? tail.report : "", sw_buf_text(&tail.text));
 
     sw_buf_done(&tail.text);
     free(tail.report);

@@ -35,12 +35,12 @@ int runai_call(struct sw_connection *conn, const char *method, const char *path,
 {
     const struct sw_rest_call call = { .method = method, .path = path, .json = body, .repeatable = true };
 
-    return sw_rest_call(conn->rest, &call, json, err);
+    return sw_rest_call(runai_of(conn)->rest, &call, json, err);
 }
 
 static void explain(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err)
 {
-    const struct sw_connection *conn = context;
+    const struct runai_connection *conn = context;
 
     (void)words;
     if (reply->status == 403 && !err->hint[0])
@@ -54,7 +54,7 @@ struct sw_rest *runai_rest_to(struct sw_connection *conn, const char *url, const
     return sw_rest_open(&(struct sw_rest_options){
         .base_url = url, .name = name, .fields = runai_fields, .threads = true,
         .patience_ms = RUNAI_PATIENCE_MS,
-        .authorize = runai_authorize, .authorize_context = &conn->account,
+        .authorize = runai_authorize, .authorize_context = &runai_of(conn)->account,
         .explain = explain, .explain_context = conn }, err);
 }
 
@@ -66,18 +66,18 @@ void runai_warn(struct sw_connection *conn, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    if (conn->given.warn)
-        conn->given.warn(conn->given.warn_context, text);
+    if (runai_of(conn)->given.warn)
+        runai_of(conn)->given.warn(runai_of(conn)->given.warn_context, text);
 }
 
 char *runai_note_path(struct sw_connection *conn, const char *id, int attempt, const char *name)
 {
-    return sw_format("%s/%s/attempt-%d/%s", conn->root, id, attempt > 1 ? attempt : 1, name);
+    return sw_format("%s/%s/attempt-%d/%s", runai_of(conn)->root, id, attempt > 1 ? attempt : 1, name);
 }
 
 /* ---- the connection ----------------------------------------------------------------------------- */
 
-static void runai_close(struct sw_connection *conn)
+static void close_all(struct runai_connection *conn)
 {
     if (!conn)
         return;
@@ -99,6 +99,11 @@ static void runai_close(struct sw_connection *conn)
     free(conn);
 }
 
+static void runai_close(struct sw_connection *conn)
+{
+    close_all(runai_of(conn));
+}
+
 /* "https://company.run.ai" is enough. */
 static char *whole_url(const char *said)
 {
@@ -112,9 +117,9 @@ static char *whole_url(const char *said)
 static struct sw_connection *runai_open(const struct sw_connect_options *config, struct sw_error *err)
 {
     struct runai_connect_options connect = runai_connect_options(config->options);
-    struct sw_connection *conn;
+    struct runai_connection *conn;
 
-    conn = sw_new(struct sw_connection);
+    conn = sw_new(struct runai_connection);
     conn->url = connect.base_url ? whole_url(connect.base_url) : sw_strdup("");
     conn->project = sw_strdup(connect.project);
     conn->cluster = sw_strdup(connect.cluster);
@@ -127,18 +132,21 @@ static struct sw_connection *runai_open(const struct sw_connect_options *config,
     conn->given.options = NULL;
     pthread_mutex_init(&conn->lock, NULL);
     if (runai_account_open(&conn->account, conn->url, config, err) < 0 ||
-        !(conn->rest = runai_rest_to(conn, conn->url, "run:ai", err)))
-        runai_close(sw_take(conn));
-    return conn;
+        !(conn->rest = runai_rest_to((struct sw_connection *)conn, conn->url, "run:ai", err)))
+        close_all(sw_take(conn));
+    return (struct sw_connection *)conn;
 }
 
 static void runai_place(struct sw_connection *conn, struct sw_place *out)
 {
-    out->address = sw_format("%s project %s", conn->url, conn->project ? conn->project : "");
+    out->address = sw_format("%s project %s", runai_of(conn)->url,
+                             runai_of(conn)->project ? runai_of(conn)->project : "");
     out->options = sw_json_object(
-        SW_STR("base_url", conn->url), SW_STR_OPT("project_name", conn->project),
-        SW_STR_OPT("cluster", conn->cluster), SW_STR_OPT("kube_apiserver_url", conn->kube_url),
-        SW_STR_OPT("kubeconfig", conn->kubeconfig), SW_STR_OPT("kube_context", conn->kube_context));
+        SW_STR("base_url", runai_of(conn)->url), SW_STR_OPT("project_name", runai_of(conn)->project),
+        SW_STR_OPT("cluster", runai_of(conn)->cluster),
+        SW_STR_OPT("kube_apiserver_url", runai_of(conn)->kube_url),
+        SW_STR_OPT("kubeconfig", runai_of(conn)->kubeconfig),
+        SW_STR_OPT("kube_context", runai_of(conn)->kube_context));
 }
 
 /* A name may be given to another project some day; its number is not. */
@@ -148,14 +156,15 @@ static int runai_identify(struct sw_connection *conn, struct sw_buf *identity, s
 
     if (!site)
         return -1;
-    sw_buf_addf(identity, "%s/%s project %s of cluster %s", site->cluster_id, site->project_id, conn->project,
+    sw_buf_addf(identity, "%s/%s project %s of cluster %s", site->cluster_id, site->project_id,
+                runai_of(conn)->project,
                 site->cluster_name);
     return 0;
 }
 
 static struct sw_log_spools *runai_log_spools(struct sw_connection *conn)
 {
-    return conn->spools;
+    return runai_of(conn)->spools;
 }
 
 static void runai_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)

@@ -58,7 +58,7 @@ struct runai_site {                              /* as the names of the options 
     char *cluster_id, *cluster_name, *domain;    /* domain NULL: the cluster has none */
 };
 
-struct sw_connection {
+struct runai_connection {                        /* what struct sw_connection is for this platform */
     char *url, *project, *cluster;               /* project, cluster NULL: not said */
     char *kube_url, *kubeconfig, *kube_context;
     char *root;                                  /* our own folder on this machine */
@@ -72,6 +72,11 @@ struct sw_connection {
     struct sw_rest *kube_rest, *cluster_rest;    /* with run:ai's token; NULL: not opened */
     bool kube_refused;                           /* the API server does not take it */
 };
+
+static inline struct runai_connection *runai_of(const struct sw_connection *conn)
+{
+    return (struct runai_connection *)conn;
+}
 
 extern const struct sw_platform sw_platform_runai;
 extern const struct sw_jobs_api runai_jobs_api;

@@ -55,7 +55,7 @@ static int list_workloads(struct sw_connection *conn, const char *filter, bool d
     const struct sw_rest_pages pages = { .items = "workloads", .parameter = "offset", .full = RUNAI_PAGE };
 
     snprintf(limit, sizeof limit, "%d", RUNAI_PAGE);
-    return sw_rest_list(conn->rest, &call, &pages, take, context, err);
+    return sw_rest_list(runai_of(conn)->rest, &call, &pages, take, context, err);
 }
 
 json_t *runai_by_name(struct sw_connection *conn, const char *name, bool deleted, struct sw_error *err)
@@ -71,7 +71,7 @@ json_t *runai_by_name(struct sw_connection *conn, const char *name, bool deleted
         return NULL;
     }
     if (!search.found)
-        sw_fail(err, SW_E_NOT_FOUND, "project '%s' has no workload '%s'", conn->project, name);
+        sw_fail(err, SW_E_NOT_FOUND, "project '%s' has no workload '%s'", runai_of(conn)->project, name);
     return search.found;
 }
 
@@ -384,7 +384,7 @@ void runai_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        sw_autofree char *folder = sw_path_join(conn->root, jobs[i].job->id);
+        sw_autofree char *folder = sw_path_join(runai_of(conn)->root, jobs[i].job->id);
 
         if (jobs[i].result == 0)
             jobs[i].result = sw_remove_tree(folder, &jobs[i].err);
@@ -451,7 +451,7 @@ int runai_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
     if (!whole)
         return -1;
     if (!sw_text_same(runai_mark(whole, "labels", RUNAI_ID), id))
-        return sw_fail(err, SW_E_NOT_FOUND, "project '%s' has no job '%s'", conn->project, id);
+        return sw_fail(err, SW_E_NOT_FOUND, "project '%s' has no job '%s'", runai_of(conn)->project, id);
     runai_fill_submission(newest, receipt);
     signature = runai_mark(whole, "annotations", RUNAI_SIGNATURE);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
@@ -547,6 +547,6 @@ json_t *runai_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, 
 
     if (visit_ours(conn, take_orphan, &search, err) < 0)
         return NULL;
-    sw_orphan_folders(&search.orphans, conn->root);
+    sw_orphan_folders(&search.orphans, runai_of(conn)->root);
     return sw_take(found);
 }

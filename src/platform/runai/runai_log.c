@@ -27,22 +27,24 @@ enum { SILENCE_MS = 1500, WHOLE_MS = 5 * 60000 };
 static struct sw_rest *kube_client(struct sw_connection *conn, struct sw_error *err)
 {
     const struct kube_options to = {
-        .kubeconfig = conn->kubeconfig, .context = conn->kube_context, .env = conn->given.env,
-        .env_context = conn->given.env_context, .warn = conn->given.warn,
-        .warn_context = conn->given.warn_context,
+        .kubeconfig = runai_of(conn)->kubeconfig, .context = runai_of(conn)->kube_context,
+        .env = runai_of(conn)->given.env,
+        .env_context = runai_of(conn)->given.env_context, .warn = runai_of(conn)->given.warn,
+        .warn_context = runai_of(conn)->given.warn_context,
         .patience_ms = RUNAI_PATIENCE_MS };
     struct sw_rest *rest = NULL;
 
-    pthread_mutex_lock(&conn->lock);
-    if (conn->kubeconfig && !conn->kube)
-        conn->kube = kube_open(&to, err);
-    if (!conn->kubeconfig && conn->kube_url && !conn->kube_refused && !conn->kube_rest)
-        conn->kube_rest = runai_rest_to(conn, conn->kube_url, "Kubernetes", err);
-    if (conn->kubeconfig)
-        rest = conn->kube ? kube_rest(conn->kube) : NULL;
-    else if (!conn->kube_refused)
-        rest = conn->kube_rest;
-    pthread_mutex_unlock(&conn->lock);
+    pthread_mutex_lock(&runai_of(conn)->lock);
+    if (runai_of(conn)->kubeconfig && !runai_of(conn)->kube)
+        runai_of(conn)->kube = kube_open(&to, err);
+    if (!runai_of(conn)->kubeconfig && runai_of(conn)->kube_url && !runai_of(conn)->kube_refused &&
+        !runai_of(conn)->kube_rest)
+        runai_of(conn)->kube_rest = runai_rest_to(conn, runai_of(conn)->kube_url, "Kubernetes", err);
+    if (runai_of(conn)->kubeconfig)
+        rest = runai_of(conn)->kube ? kube_rest(runai_of(conn)->kube) : NULL;
+    else if (!runai_of(conn)->kube_refused)
+        rest = runai_of(conn)->kube_rest;
+    pthread_mutex_unlock(&runai_of(conn)->lock);
     return rest;
 }
 
@@ -51,15 +53,15 @@ static struct sw_rest *kube_client(struct sw_connection *conn, struct sw_error *
 static struct sw_rest *cluster_client(struct sw_connection *conn, const struct runai_site *site,
                                       struct sw_error *err)
 {
-    const char *scheme = sw_text_starts(conn->url, "http://") ? "http://" : "https://";
+    const char *scheme = sw_text_starts(runai_of(conn)->url, "http://") ? "http://" : "https://";
     sw_autofree char *url = sw_format("%s%s/cluster-api", strstr(site->domain, "://") ? "" : scheme,
                                       site->domain);
 
-    pthread_mutex_lock(&conn->lock);
-    if (!conn->cluster_rest)
-        conn->cluster_rest = runai_rest_to(conn, url, "the cluster", err);
-    pthread_mutex_unlock(&conn->lock);
-    return conn->cluster_rest;
+    pthread_mutex_lock(&runai_of(conn)->lock);
+    if (!runai_of(conn)->cluster_rest)
+        runai_of(conn)->cluster_rest = runai_rest_to(conn, url, "the cluster", err);
+    pthread_mutex_unlock(&runai_of(conn)->lock);
+    return runai_of(conn)->cluster_rest;
 }
 
 static int take_frame(void *lines, const char *bytes, size_t length)
@@ -93,7 +95,7 @@ static int fetch_cluster(struct sw_connection *conn, const struct runai_site *si
 {
     bool many = sw_json_str(workload, "distributedFramework") != NULL;
     sw_autofree char *path = sw_rest_path("/api/v1/%s/workloads/training/%s/%s/logs?timestamps=true&pod=%s",
-                                          conn->project,
+                                          runai_of(conn)->project,
                                           many ? "pytorch" : "runai", sw_json_str(workload, "name"), pod);
     char last[16];
     const struct sw_rest_pair query[] = { { "tail", cursor->last > 0 ? last : NULL }, { 0 } };
@@ -144,7 +146,8 @@ static int no_way(const struct sw_connection *conn, const struct runai_site *sit
                   struct sw_error *err)
 {
     sw_fail(err, SW_E_UNSUPPORTED, "its log cannot be read: run:ai's control plane has none%s%s%s",
-            conn->kube_refused ? ", and the cluster's Kubernetes API does not take run:ai's token" : "",
+            runai_of(conn)->kube_refused ? ", and the cluster's Kubernetes API does not take run:ai's token"
+            : "",
             why->code ? ", and " : site->domain ? "" : ", and the cluster has no domain",
             why->code ? why->message : "");
     return sw_hint(err, "set runai.kubeconfig, or runai.kube_apiserver_url where that takes run:ai's tokens");
@@ -160,11 +163,12 @@ static int fetch(struct sw_connection *conn, const json_t *workload, const char 
 
     if (!site)
         return -1;
-    if (rest && (kube_log_fetch(rest, site->namespace, pod, cursor, sink, &why) == 0 || conn->kubeconfig ||
+    if (rest && (kube_log_fetch(rest, site->namespace, pod, cursor, sink, &why) == 0 ||
+                 runai_of(conn)->kubeconfig ||
                  why.code != SW_E_CREDENTIAL))
         return why.code ? sw_pass(err, &why) : 0;
     if (rest)
-        conn->kube_refused = true;
+        runai_of(conn)->kube_refused = true;
     if (why.code && !rest)
         return sw_pass(err, &why);
     why = (struct sw_error){ 0 };

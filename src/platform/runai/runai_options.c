@@ -20,7 +20,7 @@ static const char *const preemptibilities[] = { "preemptible", "non-preemptible"
 /* A text alone is `source`. */
 static const struct sw_option volume_fields[] = {
     { "source", SW_TEXT, .required = true,
-      .help = "pvc:NAME, nfs:SERVER:/PATH, s3:BUCKET, config_map:NAME, secret:NAME, empty, /PATH of the node" },
+      .help = "pvc:NAME, nfs:SERVER:/PATH, s3:BUCKET, config_map:NAME, secret:NAME, empty, /PATH of a node" },
     { "read_only", SW_FLAG, .help = "the job cannot write there (pvc, nfs, node)" },
     { "size", SW_TEXT, .help = "of a pvc that is made for this job and goes with it: 100Gi" },
     { "storage_class", SW_TEXT, .help = "of such a pvc" },

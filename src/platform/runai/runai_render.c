@@ -117,8 +117,8 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
     if (plan->launcher == SW_LAUNCHER_MPI || plan->launcher == SW_LAUNCHER_RAY)
         return sw_fail(err, SW_E_SPEC, "launcher: on run:ai it is torchrun or none");
     if (strlen(ARGS) > (size_t)options.max_args) {
-        sw_fail(err, SW_E_SPEC, "runai.dgxcloud_max_args_chars: the workload's args have %zu characters, and %d "
-                "are allowed", strlen(ARGS), options.max_args);
+        sw_fail(err, SW_E_SPEC, "runai.dgxcloud_max_args_chars: the workload's args have %zu characters, and "
+                "%d are allowed", strlen(ARGS), options.max_args);
         return sw_hint(err, "they only start the job, whatever its command is: %zu are enough", strlen(ARGS));
     }
     return check_env(plan, err) < 0 ? -1 : check_gpus(plan, &options, err);

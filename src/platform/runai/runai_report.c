@@ -52,10 +52,9 @@ static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *
     double needs = plan->gpus * (portion > 0 ? portion : 1) * plan->nodes;
     const char *kind = runai_job_options(plan->options).preemptibility;
     bool fits = needs <= quota || needs == 0 || !sw_text_same(kind, "non-preemptible");
-    sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s", needs,
-        quota,
-        used, needs > quota - used && fits && needs > 0 ? ": beyond that it runs on what others leave free"
-                   : "");
+    bool beyond = needs > quota - used && fits && needs > 0;
+    sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s",
+        needs, quota, used, beyond ? ": beyond that it runs on what others leave free" : "");
 
     finding(rows, "quota", fits, message, "leave runai.preemptibility out, or ask for fewer GPUs");
 }
@@ -100,9 +99,10 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
 
 static void check_logs(json_t *rows, struct sw_connection *conn, const struct runai_site *site)
 {
-    sw_autofree char *message = conn->kubeconfig
-        ? sw_format("from the Kubernetes API of %s", conn->kubeconfig)
-        : conn->kube_url ? sw_format("from the Kubernetes API at %s, if it takes run:ai's tokens", conn->kube_url)
+    sw_autofree char *message = runai_of(conn)->kubeconfig
+        ? sw_format("from the Kubernetes API of %s", runai_of(conn)->kubeconfig)
+        : runai_of(conn)->kube_url ? sw_format("from the Kubernetes API at %s, if it takes run:ai's tokens",
+                                     runai_of(conn)->kube_url)
         : site->domain ? sw_format("from the Cluster API at %s, while a job runs", site->domain) : NULL;
 
     finding(rows, "logs", message != NULL, message ? message : "there is no way to them",
@@ -114,7 +114,7 @@ json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan 
     json_t *rows = json_array();
     struct sw_error why = { 0 };
     const struct runai_site *site;
-    sw_autofree char *filter = sw_format("name==%s", conn->project ? conn->project : "");
+    sw_autofree char *filter = sw_format("name==%s", runai_of(conn)->project ? runai_of(conn)->project : "");
     sw_auto(json) json_t *projects = NULL, *clusters = NULL;
 
     (void)err;
@@ -122,14 +122,15 @@ json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan 
         finding(rows, "login", false, why.message, why.hint);
         return rows;
     }
-    finding(rows, "login", true, conn->account.legacy ? "as application" : "with an access key", NULL);
+    finding(rows, "login", true, runai_of(conn)->account.legacy ? "as application" : "with an access key",
+            NULL);
     site = runai_site(conn, &why);
     projects = site ? runai_list_all(conn, "/org-unit/projects", "projects", filter, &why) : NULL;
     if (!projects) {
         finding(rows, "project", false, why.message, why.hint);
         return rows;
     }
-    finding(rows, "project", true, conn->project, NULL);
+    finding(rows, "project", true, runai_of(conn)->project, NULL);
     check_cluster(rows, clusters, site);
     check_quota(rows, plan, project_of(site, projects));
     check_pools(rows, conn, plan, site);
@@ -190,7 +191,7 @@ static json_t *node_rows(const json_t *nodes, int64_t *gpus)
 json_t *runai_inventory(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(json) json_t *projects = runai_list_all(conn, "/org-unit/projects", "projects", NULL, err);
-    const struct runai_site *site = projects && conn->project ? runai_site(conn, NULL) : NULL;
+    const struct runai_site *site = projects && runai_of(conn)->project ? runai_site(conn, NULL) : NULL;
     sw_autofree char *filter = site ? sw_format("clusterId==%s", site->cluster_id) : NULL;
     sw_autofree char *path = site ? sw_rest_path("/clusters/%s/nodes", site->cluster_id)
                : sw_strdup("/nodes");
@@ -201,7 +202,8 @@ json_t *runai_inventory(struct sw_connection *conn, struct sw_error *err)
         return NULL;
     pools = runai_list_all(conn, "/node-pools", "nodepools", filter, NULL);
     nodes = runai_list_all(conn, path, "nodes", NULL, NULL);
-    out = sw_json_object(SW_STR("server", conn->url), SW_STR_OPT("project", conn->project),
+    out = sw_json_object(SW_STR("server", runai_of(conn)->url),
+                         SW_STR_OPT("project", runai_of(conn)->project),
                          SW_STR_OPT("cluster", site ? site->cluster_name : NULL),
                          SW_SUB("projects", project_rows(projects)));
     if (pools)

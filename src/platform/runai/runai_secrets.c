@@ -58,7 +58,7 @@ static json_t *find_asset(struct sw_connection *conn, const char *kind, const ch
     json_t *one;
     size_t i;
 
-    if (!site || sw_rest_call(conn->rest, &(struct sw_rest_call){ .path = path, .query = query,
+    if (!site || sw_rest_call(runai_of(conn)->rest, &(struct sw_rest_call){ .path = path, .query = query,
                                                                   .repeatable = true },
                               &answer, err) < 0)
         return NULL;
@@ -96,7 +96,7 @@ static int post_asset(struct sw_connection *conn, const char *kind, const json_t
     sw_buf_add_char(&body, '}');
     call.bytes = body.data;
     call.length = (int64_t)body.length;
-    result = sw_rest_call(conn->rest, &call, made, err);
+    result = sw_rest_call(runai_of(conn)->rest, &call, made, err);
     sw_buf_wipe(&body);
     return result;
 }
@@ -245,7 +245,7 @@ static int make_login(struct sw_connection *conn, const struct sw_registry_login
     sw_buf_add_char(&spec, '}');
     result = post_asset(conn, REGISTRY, head, &spec, made, &why);
     sw_buf_wipe(&spec);
-    if (result < 0 && why.code == SW_E_CONFLICT)         /* made by another submit meanwhile: the same content */
+    if (result < 0 && why.code == SW_E_CONFLICT)         /* by another submit meanwhile: the same content */
         return (*made = find_asset(conn, REGISTRY, name, err)) ? 0 : -1;
     return result < 0 ? sw_pass(err, &why) : 0;
 }
@@ -286,13 +286,15 @@ int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, ch
         return -1;
     if (!ref.registry)
         return 0;
-    sw_registry_login_find(&(struct sw_registry_query){ .registry = ref.registry, .env = conn->given.env,
-                                                        .env_context = conn->given.env_context }, &login);
+    sw_registry_login_find(&(struct sw_registry_query){ .registry = ref.registry,
+                                                        .env = runai_of(conn)->given.env,
+                                                        .env_context = runai_of(conn)->given.env_context },
+                                                        &login);
     if (login.trouble)
         runai_warn(conn, "%s; the image is pulled without a login", login.trouble);
     if (login.secret && login.is_token)
-        runai_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled without it",
-                   ref.registry);
+        runai_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled "
+                   "without it", ref.registry);
     if (!login.secret || login.is_token)
         return 0;
     return login_secret(conn, &login, ref.registry, name, err) < 0

@@ -38,7 +38,7 @@ json_t *runai_list_all(struct sw_connection *conn, const char *path, const char 
     const struct sw_rest_pages pages = { .items = items, .parameter = "offset", .full = PAGE };
     sw_auto(json) json_t *list = json_array();
 
-    return sw_rest_list(conn->rest, &call, &pages, append, list, err) < 0 ? NULL : sw_take(list);
+    return sw_rest_list(runai_of(conn)->rest, &call, &pages, append, list, err) < 0 ? NULL : sw_take(list);
 }
 
 /* ---- by name, pure --------------------------------------------------------------------------------- */
@@ -93,16 +93,16 @@ static char *id_of(const json_t *project)
 
 static struct runai_site *look_up(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_autofree char *filter = sw_format("name==%s", conn->project);
+    sw_autofree char *filter = sw_format("name==%s", runai_of(conn)->project);
     sw_auto(json) json_t *projects = runai_list_all(conn, "/org-unit/projects", "projects", filter, err);
     sw_auto(json) json_t *clusters = NULL;
     const json_t *project, *cluster = NULL;
     struct runai_site *site;
 
     if (!projects || runai_call(conn, NULL, "/clusters", NULL, &clusters, err) < 0 ||
-        (conn->cluster && !(cluster = runai_find_cluster(clusters, conn->cluster, err))))
+        (runai_of(conn)->cluster && !(cluster = runai_find_cluster(clusters, runai_of(conn)->cluster, err))))
         return NULL;
-    project = runai_find_project(projects, conn->project, sw_json_str(cluster, "uuid"), err);
+    project = runai_find_project(projects, runai_of(conn)->project, sw_json_str(cluster, "uuid"), err);
     if (!project)
         return NULL;
     if (!cluster && !(cluster = runai_find_cluster(clusters, sw_json_str(project, "clusterId"), err)))
@@ -114,12 +114,12 @@ static struct runai_site *look_up(struct sw_connection *conn, struct sw_error *e
     site->cluster_name = sw_strdup(sw_json_str(cluster, "name"));
     site->domain = sw_strdup(sw_json_str(cluster, "domain"));
     if (!site->namespace)
-        site->namespace = sw_format("runai-%s", conn->project);
+        site->namespace = sw_format("runai-%s", runai_of(conn)->project);
     if (site->project_id && site->cluster_id && site->cluster_name)
         return site;
     runai_site_free(site);
     sw_fail(err, SW_E_UNREACHABLE, "run:ai lists project '%.80s' or its cluster without an id",
-            conn->project);
+            runai_of(conn)->project);
     return NULL;
 }
 
@@ -127,15 +127,15 @@ const struct runai_site *runai_site(struct sw_connection *conn, struct sw_error 
 {
     const struct runai_site *site;
 
-    if (!conn->project) {
+    if (!runai_of(conn)->project) {
         sw_fail(err, SW_E_SPEC, "runai.project_name: no project is configured");
         sw_hint(err, "name it in your profile, in the job file or in RUNAI_PROJECT");
         return NULL;
     }
-    pthread_mutex_lock(&conn->lock);
-    if (!conn->site)
-        conn->site = look_up(conn, err);
-    site = conn->site;
-    pthread_mutex_unlock(&conn->lock);
+    pthread_mutex_lock(&runai_of(conn)->lock);
+    if (!runai_of(conn)->site)
+        runai_of(conn)->site = look_up(conn, err);
+    site = runai_of(conn)->site;
+    pthread_mutex_unlock(&runai_of(conn)->lock);
     return site;
 }

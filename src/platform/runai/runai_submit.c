@@ -43,7 +43,7 @@ static int adopt_named(struct sw_connection *conn, const struct sw_plan *plan, c
     if (!sw_text_same(runai_mark(whole, "labels", RUNAI_ID), plan->job_id) ||
         (plan->store_id && !sw_text_same(store, plan->store_id))) {
         sw_fail(err, SW_E_CONFLICT, "project '%s' has a workload '%s' already, and it is not this job's",
-                conn->project,
+                runai_of(conn)->project,
                 name);
         return sw_hint(err, "delete it in run:ai, or submit the job again: it then gets another id");
     }
@@ -165,14 +165,15 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
         const char *path = sw_json_str(output, "path");
 
         if (!sw_json_str(output, "to") && !json_object_size(runai_job_options(plan->options).volumes))
-            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', or "
-                       "mount a volume ('runai.volumes')", path ? path : "");
+            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
+                       "'to:', or mount a volume ('runai.volumes')", path ? path : "");
     }
 }
 
 json_t *runai_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_autofree char *project = sw_format("(id of project %s)", conn->project ? conn->project : "");
+    sw_autofree char *project = sw_format("(id of project %s)",
+                                          runai_of(conn)->project ? runai_of(conn)->project : "");
     sw_autofree char *what = sw_format("POST /workloads/%s", runai_kind(plan)), *text = NULL;
     const struct runai_target target = {
         .attempt = 1, .project_id = project, .cluster_id = "(id of its cluster)", .owner = "",

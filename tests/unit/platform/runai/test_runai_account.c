@@ -30,7 +30,8 @@ static void the_answer_or_the_token_says_how_long_it_lasts(void **state)
     (void)state;
     assert_int_equal(life_of(3600, "{}"), 3600000);
     assert_int_equal(life_of(0, "{\"exp\":1800000600}"), 600000);
-    assert_int_equal(life_of(0, "{\"iat\":1000,\"exp\":1300}"), 300000);      /* by the server's clock alone */
+    assert_int_equal(life_of(0, "{\"iat\":1000,\"exp\":1300}"),
+                     300000);      /* by the server's clock alone */
     assert_int_equal(life_of(0, "{\"exp\":1700000000}"), 0);
     assert_int_equal(life_of(0, "{}"), 0);
     assert_int_equal(life_of(INT64_MAX, "{}"), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_runai_render.c - what run:ai is sent, compared with files that are reviewed like code; and the shell text that a
- * container begins with, run by every shell an image may have.
+ * test_runai_render.c - what run:ai is sent, compared with files that are reviewed like code; and the
+ * shell text that a container begins with, run by every shell an image may have.
  *
  * SLIPWAY_GOLDEN_WRITE=1 writes the files anew.
  */
@@ -198,7 +198,8 @@ static void every_data_source(void **state)
            " \"/new\": {\"source\": \"pvc:\", \"size\": \"100Gi\", \"storage_class\": \"fast\"},"
            " \"/nfs\": \"nfs:10.0.0.1:/exports/a\","
            " \"/host\": {\"source\": \"/raid/cache\", \"read_only\": true},"
-           " \"/s3\": {\"source\": \"s3:bucket\", \"url\": \"https://s3.example\", \"access_key\": \"s3-key\"},"
+           " \"/s3\": {\"source\": \"s3:bucket\", \"url\": \"https://s3.example\","
+           " \"access_key\": \"s3-key\"},"
            " \"/etc/app\": {\"source\": \"config_map:settings\", \"sub_path\": \"app.yaml\"},"
            " \"/etc/keys\": \"secret:keys\", \"/scratch\": \"empty\"}");
     compare(plan, "volumes.json");
@@ -249,7 +250,7 @@ static void what_is_too_long_is_named(void **state)
     char value[9002];
 
     option(plan, "dgxcloud_max_args_chars", "10");
-    refused(plan, "runai.dgxcloud_max_args_chars: the workload's args have 16 characters, and 10 are allowed");
+    refused(plan, "dgxcloud_max_args_chars: the workload's args have 16 characters, and 10 are allowed");
     json_object_del(plan->options, "dgxcloud_max_args_chars");
     memset(value, 'x', 9000);
     value[9000] = '\0';
@@ -368,7 +369,8 @@ static void every_shell_begins_with_the_variable(void **state)
 {
     static const char *const shells[][2] = { { "dash", NULL }, { "busybox", "sh" }, { "bash", NULL } };
     /* base64 of: echo "two  words" * '$x' `echo "tick"` $((1 + 1)); echo "$HOSTNAME" */
-    static const char script[] = "ZWNobyAidHdvICB3b3JkcyIgJyR4JyBgZWNobyAidGljayJgICQoKDEgKyAxKSk7IGVjaG8gIiRIT1NUTkFNRSIK";
+    static const char script[] = "ZWNobyAidHdvICB3b3JkcyIgJyR4JyBgZWNobyAidGljayJgICQoKDEgKyAxKSk7"
+                                 "IGVjaG8gIiRIT1NUTkFNRSIK";
     sw_auto(json) json_t *body = body_of(*state);
 
     for (size_t i = 0; i < SW_COUNT(shells); i++)

@@ -56,18 +56,23 @@ static void a_phase_that_is_not_known_is_kept_as_text(void **state)
 static void a_waiting_job_says_why(void **state)
 {
     static const struct { const char *workload, *reason, *words; } rows[] = {
-        { "{\"phase\":\"Pending\",\"phaseReason\":\"NonPreemptibleOverQuota\",\"phaseMessage\":\"over quota\"}",
+        { "{\"phase\":\"Pending\",\"phaseReason\":\"NonPreemptibleOverQuota\","
+          "\"phaseMessage\":\"over quota\"}",
           SW_REASON_QUOTA, "over quota" },
         { "{\"phase\":\"Pending\",\"phaseReason\":\"OverLimit\"}", SW_REASON_LIMIT, "OverLimit" },
-        { "{\"phase\":\"Pending\",\"phaseReason\":\"Weather\",\"phaseMessage\":\"rain\"}", SW_REASON_QUEUE, "rain" },
+        { "{\"phase\":\"Pending\",\"phaseReason\":\"Weather\",\"phaseMessage\":\"rain\"}", SW_REASON_QUEUE,
+          "rain" },
         { "{\"phase\":\"Pending\"}", SW_REASON_QUEUE, "it waits for resources" },
         { "{\"phase\":\"Creating\"}", SW_REASON_STARTING, "run:ai makes the workload" },
         { "{\"phase\":\"Initializing\",\"events\":["
-          "{\"reason\":\"FailedScheduling\",\"message\":\"0/1 nodes\",\"createdAt\":\"2026-01-01T00:00:01Z\"},"
-          "{\"reason\":\"ErrImagePull\",\"message\":\"no such image\",\"createdAt\":\"2026-01-01T00:00:02Z\"},"
+          "{\"reason\":\"FailedScheduling\",\"message\":\"0/1 nodes\","
+          "\"createdAt\":\"2026-01-01T00:00:01Z\"},"
+          "{\"reason\":\"ErrImagePull\",\"message\":\"no such image\","
+          "\"createdAt\":\"2026-01-01T00:00:02Z\"},"
           "{\"reason\":\"Pulling\",\"message\":\"again\",\"createdAt\":\"2026-01-01T00:00:03Z\"}]}",
           SW_REASON_IMAGE_ERROR, "no such image" },
-        { "{\"phase\":\"Pending\",\"conditions\":[{\"reason\":\"Unschedulable\",\"message\":\"no node fits\"}]}",
+        { "{\"phase\":\"Pending\",\"conditions\":[{\"reason\":\"Unschedulable\","
+          "\"message\":\"no node fits\"}]}",
           SW_REASON_RESOURCES, "no node fits" },
         { "{\"phase\":\"Initializing\",\"events\":[{\"reason\":\"FailedMount\",\"message\":\"no claim\"}]}",
           SW_REASON_MOUNT, "no claim" },
@@ -83,13 +88,14 @@ static void a_waiting_job_says_why(void **state)
     }
 }
 
-#define REPORT(rank, more) "slipway: report {\\\"job_id\\\":\\\"train-abcdefgh\\\",\\\"rank\\\":" rank         \
+#define REPORT(rank, more) "slipway: report {\\\"job_id\\\":\\\"train-abcdefgh\\\",\\\"rank\\\":" rank   \
                            ",\\\"phase\\\":\\\"over\\\"," more "}\\n"
 
 static void the_exit_code_is_the_runners(void **state)
 {
     struct sw_observation seen = read_text(
-        "{\"phase\":\"Failed\",\"phaseMessage\":\"pod x failed\",\"completedAt\":\"2026-01-01T00:00:02.500Z\","
+        "{\"phase\":\"Failed\",\"phaseMessage\":\"pod x failed\","
+        "\"completedAt\":\"2026-01-01T00:00:02.500Z\","
         "\"pods\":[{\"name\":\"x-0-0\",\"k8sPhase\":\"Failed\",\"nodeName\":\"n1\","
         "\"containers\":[{\"startedAt\":\"2026-01-01T00:00:01Z\"}]}],"
         "\"tails\":{\"0\":\"no newline" REPORT("0", "\\\"exit_code\\\":3") "\"}}", 1);
@@ -104,7 +110,8 @@ static void the_exit_code_is_the_runners(void **state)
 
 static void without_a_log_a_failure_has_no_exit_code(void **state)
 {
-    struct sw_observation seen = read_text("{\"phase\":\"Failed\",\"phaseMessage\":\"BackoffLimitExceeded\"}", 1);
+    struct sw_observation seen = read_text(
+        "{\"phase\":\"Failed\",\"phaseMessage\":\"BackoffLimitExceeded\"}", 1);
 
     (void)state;
     assert_int_equal(seen.state, SW_ERROR);
@@ -119,7 +126,8 @@ static void of_several_ranks_the_first_that_failed_explains_it(void **state)
         "{\"phase\":\"Failed\",\"pods\":["
         "{\"name\":\"x-worker-0\",\"k8sPhase\":\"Failed\",\"completedAt\":\"2026-01-01T00:00:09Z\"},"
         "{\"name\":\"x-worker-1\",\"k8sPhase\":\"Failed\",\"completedAt\":\"2026-01-01T00:00:05Z\"}],"
-        "\"tails\":{\"0\":\"" REPORT("0", "\\\"exit_code\\\":143") "\",\"1\":\"" REPORT("1", "\\\"exit_code\\\":7")
+        "\"tails\":{\"0\":\"" REPORT("0", "\\\"exit_code\\\":143") "\",\"1\":\"" REPORT("1",
+            "\\\"exit_code\\\":7")
         "\"}}", 2);
 
     (void)state;
@@ -137,7 +145,8 @@ static void a_suspended_workload_is_paused_or_canceled(void **state)
 
 static void a_deleted_workload_may_have_ended_before(void **state)
 {
-    struct sw_observation seen = read_text("{\"phase\":\"Running\",\"deletedAt\":\"2026-01-01T00:00:02Z\"}", 1);
+    struct sw_observation seen = read_text("{\"phase\":\"Running\",\"deletedAt\":\"2026-01-01T00:00:02Z\"}",
+                                           1);
 
     (void)state;
     assert_true(seen.by_absence);

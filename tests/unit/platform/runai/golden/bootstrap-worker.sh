@@ -1,30 +1,3 @@
-for sw_home in "${SLIPWAY_TMP:-}" "${TMPDIR:-}" /tmp /var/tmp /dev/shm .; do
-    [ -n "$sw_home" ] && [ -d "$sw_home" ] && [ -w "$sw_home" ] && break
-done
-sw_job=$sw_home/slipway-job-$$.sh
-sw_host=${HOSTNAME:-$(cat /etc/hostname)}
-sw_index=${sw_host##*-}
-case $sw_index in
-    ''|*[!0-9]*) echo "slipway: the host name $sw_host does not end with a rank" >&2; exit 74 ;;
-esac
-sw_workers=${sw_host%-*}
-sw_total=4
-WORLD_SIZE=4
-export WORLD_SIZE
-MASTER_PORT=29500
-NODE_RANK=${sw_index:-0}
-NNODES=${sw_total:-1}
-MASTER_PORT=${MASTER_PORT:-29500}
-MASTER_ADDR=127.0.0.1
-WORKER_ADDRS=
-sw_rank=0
-while [ "$NNODES" -gt 1 ] && [ "$sw_rank" -lt "$NNODES" ]; do
-    if [ "$sw_rank" -eq 0 ]; then MASTER_ADDR=$sw_workers-$sw_rank
-    else WORKER_ADDRS=$WORKER_ADDRS${WORKER_ADDRS:+,}$sw_workers-$sw_rank; fi
-    sw_rank=$((sw_rank + 1))
-done
-export NODE_RANK NNODES MASTER_PORT MASTER_ADDR WORKER_ADDRS
-unset SLIPWAY_BOOT SLIPWAY_START SLIPWAY_PLAN_0
 sw_chunks_pieces() {
     sw_at=0
     while [ "$sw_at" -lt "$2" ]; do
@@ -50,5 +23,47 @@ sw_chunks() {
     done
     unset "$1_COUNT" sw_at sw_count
 }
+sw_script() {
+    for sw_home in "${SLIPWAY_TMP:-}" "${TMPDIR:-}" /tmp /var/tmp /dev/shm .; do
+        [ -n "$sw_home" ] && [ -d "$sw_home" ] && [ -w "$sw_home" ] && break
+    done
+    sw_job=$sw_home/slipway-job-$$.sh
+}
+sw_ranks() {
+    eval "NODE_RANK=\${$1:-0} NNODES=\${$2:-1}"
+    MASTER_PORT=${MASTER_PORT:-$3}
+    MASTER_ADDR=127.0.0.1
+    WORKER_ADDRS=
+    sw_rank=0
+    while [ "$NNODES" -gt 1 ] && [ "$sw_rank" -lt "$NNODES" ]; do
+        eval "sw_host=\"$4\""
+        if [ "$sw_rank" -eq 0 ]; then
+            MASTER_ADDR=$sw_host
+        else
+            WORKER_ADDRS=$WORKER_ADDRS${WORKER_ADDRS:+,}$sw_host
+        fi
+        sw_rank=$((sw_rank + 1))
+    done
+    export NODE_RANK NNODES MASTER_PORT MASTER_ADDR WORKER_ADDRS
+}
+sw_worker() {
+    sw_name=${HOSTNAME:-$(cat /etc/hostname)}
+    sw_index=${sw_name##*-}
+    sw_workers=${sw_name%-*}
+    case $sw_index in
+        '' | *[!0-9]*)
+            echo "slipway: the host name $sw_name does not end with a rank" >&2
+            exit 74
+            ;;
+    esac
+}
+sw_worker
+sw_total=4
+WORLD_SIZE=4
+export WORLD_SIZE
+MASTER_PORT=29500
+sw_ranks sw_index sw_total 29500 '$sw_workers-$sw_rank'
+unset SLIPWAY_BOOT SLIPWAY_START SLIPWAY_PLAN_0
+sw_script
 sw_chunks SLIPWAY_JOB "$sw_job"
-exec sh "$sw_job"
+exec sh "$sw_job" 2>&1

@@ -167,6 +167,7 @@ const char *runai_phase(const json_t *workload);           /* "": it says none *
 const char *runai_id(const json_t *workload);
 int64_t runai_time_ms(const json_t *object, const char *key);    /* 0: not there */
 int runai_rank_of(const json_t *pod, int count);           /* by its name; -1: none */
+enum sw_state runai_pod_state(const json_t *pod);
 
 /* ---- runai_jobs.c ---- */
 

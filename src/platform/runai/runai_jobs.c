@@ -423,7 +423,7 @@ json_t *runai_replicas(struct sw_connection *conn, const struct sw_jobref *job, 
         json_array_append_new(rows, sw_json_object(
             SW_INT("rank", runai_rank_of(pod, (int)sw_json_int(job->plan, "nodes", 1))),
             SW_STR_OPT("node", sw_json_str(pod, "nodeName")),
-            SW_STR_OPT("status", sw_json_str(pod, "k8sPhase")),
+            SW_STR("status", sw_state_name(runai_pod_state(pod))),
             SW_STR_OPT("pod", sw_json_str(pod, "name"))));
     return rows;
 }

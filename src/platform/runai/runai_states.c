@@ -156,7 +156,7 @@ static int count_of(const json_t *workload, const struct sw_observation *seen)
     return count < 1 ? 1 : count > RANKS_MAX ? RANKS_MAX : (int)count;
 }
 
-static enum sw_state pod_state(const json_t *pod)
+enum sw_state runai_pod_state(const json_t *pod)
 {
     static const struct sw_state_word words[] = {
         { "Pending", SW_PENDING, NULL }, { "Running", SW_RUNNING, NULL }, { "Succeeded", SW_COMPLETE, NULL },
@@ -177,7 +177,7 @@ static int first_failed(const json_t *pods, int count)
     json_array_foreach((json_t *)pods, i, pod) {
         int64_t ended_ms = runai_time_ms(pod, "completedAt");
 
-        if (pod_state(pod) == SW_ERROR && ended_ms < first_ms) {
+        if (runai_pod_state(pod) == SW_ERROR && ended_ms < first_ms) {
             first_ms = ended_ms;
             rank = runai_rank_of(pod, count);
         }

@@ -144,6 +144,12 @@ const char *runai_mark(const json_t *workload, const char *list,
                        const char *name);     /* NULL: it has none */
 extern const struct sw_rest_field runai_fields[];
 
+/* The results folder in the container, owned: a volume there is shared by jobs, and each has a folder of
+ * its own. */
+char *runai_results(const struct sw_plan *plan);
+/* The same from outside, "pvc:NAME/ID", owned; NULL: it is lost with the pod. */
+char *runai_results_source(const struct sw_plan *plan);
+
 /* runai_storage.c: pure. `storage` of a workload, owned (may be empty); NULL + err. */
 json_t *runai_storage(const struct sw_plan *plan, struct sw_error *err);
 
@@ -171,6 +177,7 @@ const char *runai_id(const json_t *workload);
 int64_t runai_time_ms(const json_t *object, const char *key);    /* 0: not there */
 enum sw_state runai_pod_state(const json_t *pod);
 int runai_rank_of(const json_t *pod, int count);           /* by its name; -1: none */
+enum sw_state runai_pod_state(const json_t *pod);
 
 /* ---- runai_jobs.c ---- */
 
@@ -179,7 +186,7 @@ json_t *runai_by_name(struct sw_connection *conn, const char *name, bool deleted
 /* The whole of it, with its spec; owned. */
 json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_error *err);
 int runai_batch(struct sw_connection *conn, const json_t *ids, const char *action, struct sw_error *err);
-void runai_fill_submission(const json_t *workload, struct sw_submission *out);
+void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out);
 SW_PLATFORM_SLOT(runai, observe);
 SW_PLATFORM_SLOT(runai, cancel);
 SW_PLATFORM_SLOT(runai, cleanup);

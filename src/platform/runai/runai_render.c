@@ -199,11 +199,28 @@ json_t *runai_plan_of(const json_t *workload)
     return text.length ? sw_json_parse(text.data, text.length, "plan", NULL) : NULL;
 }
 
+static const char *results_volume(const struct sw_plan *plan)
+{
+    const json_t *said = json_object_get(runai_job_options(plan->options).volumes, RUNAI_RESULTS);
+
+    return json_is_string(said) ? json_string_value(said) : sw_json_str(said, "source");
+}
+
+char *runai_results(const struct sw_plan *plan)
+{
+    return results_volume(plan) ? sw_format(RUNAI_RESULTS "/%s", plan->job_id) : sw_strdup(RUNAI_RESULTS);
+}
+
+char *runai_results_source(const struct sw_plan *plan)
+{
+    return results_volume(plan) ? sw_format("%s/%s", results_volume(plan), plan->job_id) : NULL;
+}
+
 static json_t *environment(const struct sw_plan *plan, const struct runai_target *target)
 {
     struct runai_job_options options = runai_job_options(plan->options);
     sw_auto(sw_buf) struct sw_buf start = SW_BUF_INIT;
-    sw_autofree char *text = NULL;
+    sw_autofree char *text = NULL, *results = runai_results(plan);
     json_t *env = sw_job_env_own(plan->env);
     bool alone = plan->nodes == 1;
 
@@ -215,7 +232,7 @@ static json_t *environment(const struct sw_plan *plan, const struct runai_target
         .world_size_ranks = plan->world_size_ranks, .node_rank = alone ? 0 : -1,
         .master_addr = alone ? "127.0.0.1" : NULL, .worker_addrs = alone ? "" : NULL,
         .master_port = options.master_port, .results_root = RUNAI_RESULTS, .results_above = RUNAI_RESULTS,
-        .results_dir = RUNAI_RESULTS }, env);
+        .results_dir = results }, env);
     add_plan(plan, env);
     runai_bootstrap(plan, env, &start);
     text = sw_base64(start.data, start.length);

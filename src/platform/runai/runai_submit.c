@@ -20,10 +20,11 @@
 #include "platform/kit/chunks.h"
 #include "platform/kit/sending.h"
 
-void runai_fill_submission(const json_t *workload, struct sw_submission *out)
+void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out)
 {
     snprintf(out->remote_id, sizeof out->remote_id, "%s", runai_id(workload));
     out->details = json_object();
+    out->results_dir = plan ? runai_results_source(plan) : NULL;
 }
 
 /* 1: it is there, and ours; 0: there is none; -1: another's has the name, or it is not known. */
@@ -47,7 +48,7 @@ static int adopt_named(struct sw_connection *conn, const struct sw_plan *plan, c
                 name);
         return sw_hint(err, "delete it in run:ai, or submit the job again: it then gets another id");
     }
-    runai_fill_submission(entry, receipt);
+    runai_fill_submission(entry, plan, receipt);
     return 1;
 }
 
@@ -55,12 +56,12 @@ static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, in
                       struct sw_error *err)
 {
     static const struct sw_chunk_limits limits = { "run:ai", RUNAI_VALUE_MAX, RUNAI_CHUNKS_MAX };
-    sw_autofree char *kept = runai_note_path(conn, plan->job_id, 1, "code");
+    sw_autofree char *kept = runai_note_path(conn, plan->job_id, 1, "code"), *results = runai_results(plan);
     sw_auto(json) json_t *chunks = json_object();
 
     if (sw_chunks_put_job(chunks, RUNAI_CHUNKS, &(struct sw_chunks_job){
             .plan = plan, .arch = runai_arch_name(runai_job_options(plan->options).arch),
-            .results = RUNAI_RESULTS,
+            .results = results,
             .attempt = attempt, .kept = kept }, &limits, err) < 0)
         return -1;
     runai_env_add(body, chunks);
@@ -113,7 +114,7 @@ static int send(struct runai_sending *s, struct sw_submission *receipt, struct s
     int adopted;
 
     if (runai_call(s->conn, "POST", path, s->body, &made, &why) == 0) {
-        runai_fill_submission(made, receipt);
+        runai_fill_submission(made, s->plan, receipt);
         if (receipt->remote_id[0])
             return 0;
         sw_fail(&why, SW_E_UNREACHABLE, "run:ai made the workload and did not tell its id");
@@ -159,16 +160,14 @@ int runai_preflight(struct sw_connection *conn, const struct sw_plan *plan, stru
 
 static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 {
+    sw_autofree char *kept = runai_results_source(plan);
     json_t *output;
     size_t i;
 
-    json_array_foreach(plan->outputs, i, output) {
-        const char *path = sw_json_str(output, "path");
-
-        if (!sw_json_str(output, "to") && !json_object_size(runai_job_options(plan->options).volumes))
-            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
-                       "'to:', or mount a volume ('runai.volumes')", path ? path : "");
-    }
+    json_array_foreach(plan->outputs, i, output)
+        if (!kept && !sw_json_str(output, "to"))
+            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', "
+                       "or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
 }
 
 json_t *runai_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)

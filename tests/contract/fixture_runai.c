@@ -61,8 +61,7 @@ static void begin(const char *dir)
 
 static char *results_of(const char *job)
 {
-    (void)job;                                           /* each case has a folder of its own */
-    return sw_format("%s/shared", stand_in_folder());
+    return sw_format("%s/shared/%s", stand_in_folder(), job);
 }
 
 const struct fixture fixture_runai = {
@@ -77,6 +76,6 @@ const struct fixture fixture_runai = {
     .lacks = {
         [4] = "paths of this machine mean nothing to a cluster; they are refused",
         [6] = "a control plane runs no command beside a job",
-        [9] = "a control plane has no way to read a volume; results come back through object storage (`outputs:`)",
+        [9] = "no route leads to a volume; results come back through object storage (`outputs:`)",
     },
 };

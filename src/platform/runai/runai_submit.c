@@ -166,8 +166,9 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 
     json_array_foreach(plan->outputs, i, output)
         if (!kept && !sw_json_str(output, "to"))
-            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', "
-                       "or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
+            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
+                       "'to:', or mount a volume at /results ('runai.volumes')",
+                       sw_json_str(output, "path"));
 }
 
 json_t *runai_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)

@@ -46,6 +46,11 @@ sw_ranks() {
     done
     export NODE_RANK NNODES MASTER_PORT MASTER_ADDR WORKER_ADDRS
 }
+# sw_results FOLDER: it is there, and /results leads to it where an image has none and takes it.
+sw_results() {
+    mkdir -p "$1"
+    [ -e /results ] || [ -L /results ] || ln -s "$1" /results 2>/dev/null || :
+}
 sw_worker() {
     sw_name=${HOSTNAME:-$(cat /etc/hostname)}
     sw_index=${sw_name##*-}

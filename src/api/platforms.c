@@ -29,7 +29,7 @@ bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
     const struct sw_job_filter filter = { .platform = platform->name };
     int64_t count = 0;
 
-    return (why->code == SW_E_UNREACHABLE || why->code == SW_E_SPEC) &&
+    return (why->code == SW_E_UNREACHABLE || why->code == SW_E_SPEC || why->code == SW_E_UNSUPPORTED) &&
            sw_store_count(session->store, &filter, &count, NULL) == 0 && count == 0;
 }
 

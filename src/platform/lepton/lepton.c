@@ -87,8 +87,10 @@ static struct sw_secret *token(void *context, bool refused, struct sw_error *err
 
     if (conn->token && conn->workspace)
         return sw_rest_token_given(conn->token, refused, err);
-    sw_fail(err, SW_E_CREDENTIAL, "%s", conn->workspace ? "there is no token for this Lepton workspace"
-                                                         : "no Lepton workspace is named");
+    if (conn->workspace)
+        sw_fail(err, SW_E_CREDENTIAL, "there is no token for this Lepton workspace");
+    else
+        sw_fail(err, SW_E_SPEC, "lepton.workspace: no workspace is configured");
     sw_hint(err, "export LEPTON_WORKSPACE_ID and LEPTON_WORKSPACE_TOKEN (dashboard, Settings, Tokens)");
     return NULL;
 }

@@ -26,8 +26,12 @@ enum { HASH_SHOWN = 12, COPIED_WITHIN_MS = 60000, FIRST_PAUSE_MS = 100, LONGEST_
 
 bool runai_has_secrets(const json_t *plan)
 {
-    return json_array_size(json_object_get(plan, "secrets")) + json_array_size(json_object_get(plan,
-        "credentials")) > 0;
+    static const char *const lists[] = { "secrets", "credentials", "settings" };
+    size_t count = 0;
+
+    for (size_t i = 0; i < SW_COUNT(lists); i++)
+        count += json_array_size(json_object_get(plan, lists[i]));
+    return count > 0;
 }
 
 /* ---- one credential -------------------------------------------------------------------------------- */

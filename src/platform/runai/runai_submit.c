@@ -90,7 +90,6 @@ static int prepare(struct runai_sending *s, const struct runai_site *site, const
     char owner[128];
     struct runai_target target = { .attempt = s->attempt, .project_id = site->project_id, .owner = owner,
                                    .cluster_id = site->cluster_id };
-
     sw_auto(json) json_t *names = json_object();
 
     for (size_t i = 0; i < sw_secrets_count(secrets); i++)
@@ -171,8 +170,8 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 
     json_array_foreach(plan->outputs, i, output)
         if (!kept && !sw_json_str(output, "to"))
-            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with 'to:', "
-                       "or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
+            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
+                       "'to:', or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
 }
 
 static void add_names(json_t *names, const json_t *list)

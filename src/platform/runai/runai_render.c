@@ -26,8 +26,8 @@
  * holds neither "$(" nor "$$", which Kubernetes would replace in a value. */
 #define BOOT    "eval eval \"`printf %s $" RUNAI_START "|base64 -d`\""
 
-static const char *const worker_text[] = {
-#include "platform/runai/worker.sh.inc"
+static const char *const start_text[] = {
+#include "platform/runai/start.sh.inc"
     NULL
 };
 
@@ -126,12 +126,22 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
 
 /* ---- environment --------------------------------------------------------------------------------- */
 
+static const char *results_volume(const struct sw_plan *plan)
+{
+    const json_t *said = json_object_get(runai_job_options(plan->options).volumes, RUNAI_RESULTS);
+
+    return json_is_string(said) ? json_string_value(said) : sw_json_str(said, "source");
+}
+
+char *runai_results_source(const struct sw_plan *plan)
+{
+    return results_volume(plan) ? sw_format("%s/%s", results_volume(plan), plan->job_id) : NULL;
+}
+
 /* Pods of a distributed workload are NAME-worker-N, each reachable by its own name. The operator's
  * MASTER_ADDR, MASTER_PORT and WORLD_SIZE are replaced by ours, which are the same on every platform. */
 static void add_ranks(const struct sw_plan *plan, const json_t *env, struct sw_buf *out)
 {
-    for (const char *const *line = worker_text; *line; line++)
-        sw_buf_add(out, *line);
     sw_buf_addf(out, "sw_worker\nsw_total=%d\nWORLD_SIZE=%s\nexport WORLD_SIZE\nMASTER_PORT=", plan->nodes,
                 sw_json_str(env, "WORLD_SIZE"));
     sw_buf_add_quoted(out, sw_json_str(env, "MASTER_PORT"));
@@ -147,8 +157,12 @@ void runai_bootstrap(const struct sw_plan *plan, const json_t *env, struct sw_bu
     json_t *value;
     const char *name;
 
+    for (const char *const *line = start_text; *line; line++)
+        sw_buf_add(&lines, *line);
     if (plan->nodes > 1)
         add_ranks(plan, env, &lines);
+    if (results_volume(plan))
+        sw_buf_addf(&lines, "sw_results " RUNAI_VOLUME " %s\n", plan->job_id);
     sw_buf_add(&lines, "unset " RUNAI_BOOT " " RUNAI_START);
     json_object_foreach((json_t *)env, name, value)
         if (sw_text_starts(name, RUNAI_PLAN "_"))
@@ -199,28 +213,11 @@ json_t *runai_plan_of(const json_t *workload)
     return text.length ? sw_json_parse(text.data, text.length, "plan", NULL) : NULL;
 }
 
-static const char *results_volume(const struct sw_plan *plan)
-{
-    const json_t *said = json_object_get(runai_job_options(plan->options).volumes, RUNAI_RESULTS);
-
-    return json_is_string(said) ? json_string_value(said) : sw_json_str(said, "source");
-}
-
-char *runai_results(const struct sw_plan *plan)
-{
-    return results_volume(plan) ? sw_format(RUNAI_RESULTS "/%s", plan->job_id) : sw_strdup(RUNAI_RESULTS);
-}
-
-char *runai_results_source(const struct sw_plan *plan)
-{
-    return results_volume(plan) ? sw_format("%s/%s", results_volume(plan), plan->job_id) : NULL;
-}
-
 static json_t *environment(const struct sw_plan *plan, const struct runai_target *target)
 {
     struct runai_job_options options = runai_job_options(plan->options);
     sw_auto(sw_buf) struct sw_buf start = SW_BUF_INIT;
-    sw_autofree char *text = NULL, *results = runai_results(plan);
+    sw_autofree char *text = NULL;
     json_t *env = sw_job_env_own(plan->env);
     bool alone = plan->nodes == 1;
 
@@ -232,7 +229,7 @@ static json_t *environment(const struct sw_plan *plan, const struct runai_target
         .world_size_ranks = plan->world_size_ranks, .node_rank = alone ? 0 : -1,
         .master_addr = alone ? "127.0.0.1" : NULL, .worker_addrs = alone ? "" : NULL,
         .master_port = options.master_port, .results_root = RUNAI_RESULTS, .results_above = RUNAI_RESULTS,
-        .results_dir = results }, env);
+        .results_dir = RUNAI_RESULTS }, env);
     add_plan(plan, env);
     runai_bootstrap(plan, env, &start);
     text = sw_base64(start.data, start.length);
@@ -258,16 +255,15 @@ void runai_env_add(json_t *body, const json_t *variables)
         add_value(list, name, json_string_value(value));
 }
 
-static void add_secrets(json_t *list, const json_t *names, const char *secret)
+static void add_secrets(json_t *list, const struct runai_target *target)
 {
-    size_t i;
-    json_t *name;
+    json_t *value;
+    const char *name;
 
-    json_array_foreach(names, i, name)
+    json_object_foreach((json_t *)target->secret_names, name, value)
         json_array_append_new(list, sw_json_object(
-            SW_STR("name", json_string_value(name)),
-            SW_SUB("secret", sw_json_object(SW_STR("name", secret),
-                                            SW_STR("key", json_string_value(name))))));
+            SW_STR("name", name), SW_SUB("secret", sw_json_object(SW_STR("name", target->secret),
+                                                                  SW_STR("key", name)))));
 }
 
 /* ---- marks ---------------------------------------------------------------------------------------- */
@@ -448,6 +444,6 @@ json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target 
         SW_SUB("spec", spec));
     runai_env_add(body, env);
     if (target->secret)
-        add_secrets(list, names, target->secret);
+        add_secrets(list, target);
     return body;
 }

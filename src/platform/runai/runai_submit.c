@@ -56,12 +56,13 @@ static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, in
                       struct sw_error *err)
 {
     static const struct sw_chunk_limits limits = { "run:ai", RUNAI_VALUE_MAX, RUNAI_CHUNKS_MAX };
-    sw_autofree char *kept = runai_note_path(conn, plan->job_id, 1, "code"), *results = runai_results(plan);
+    sw_autofree char *kept = runai_note_path(conn, plan->job_id, 1, "code");
     sw_auto(json) json_t *chunks = json_object();
 
     if (sw_chunks_put_job(chunks, RUNAI_CHUNKS, &(struct sw_chunks_job){
             .plan = plan, .arch = runai_arch_name(runai_job_options(plan->options).arch),
-            .results = results,
+            .results = RUNAI_RESULTS,
+            .scratch = "/tmp/slipway-work", .shared = RUNAI_RESULTS,
             .attempt = attempt, .kept = kept }, &limits, err) < 0)
         return -1;
     runai_env_add(body, chunks);
@@ -89,17 +90,20 @@ static int prepare(struct runai_sending *s, const struct runai_site *site, const
     char owner[128];
     struct runai_target target = { .attempt = s->attempt, .project_id = site->project_id, .owner = owner,
                                    .cluster_id = site->cluster_id };
+    sw_auto(json) json_t *names = json_object();
 
+    for (size_t i = 0; i < sw_secrets_count(secrets); i++)
+        json_object_set_new(names, sw_secrets_name(secrets, i), json_true());
     sw_owner_name(owner);
     s->body = runai_render_body(s->plan, &target, err);          /* refuses before anything is sent */
     if (!s->body || add_chunks(s->conn, s->plan, s->attempt, s->body, err) < 0 ||
         runai_pull_secret(s->conn, s->plan, &s->pull, err) < 0 ||
-        runai_send_secrets(s->conn, s->plan, s->attempt, secrets, &s->secret, err) < 0)
+        runai_send_secrets(s->conn, s->plan, s->attempt, secrets, names, &s->secret, err) < 0)
         return -1;
     json_decref(sw_take(s->body));
     target.pull_secret = s->pull;
     target.secret = s->secret;
-    target.values = secrets;
+    target.secret_names = names;
     s->body = runai_render_body(s->plan, &target, err);
     return s->body ? add_chunks(s->conn, s->plan, s->attempt, s->body, err) : -1;
 }
@@ -167,8 +171,16 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
     json_array_foreach(plan->outputs, i, output)
         if (!kept && !sw_json_str(output, "to"))
             runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
-                       "'to:', or mount a volume at /results ('runai.volumes')",
-                       sw_json_str(output, "path"));
+                       "'to:', or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
+}
+
+static void add_names(json_t *names, const json_t *list)
+{
+    json_t *name;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, name)
+        json_object_set_new(names, json_string_value(name), json_true());
 }
 
 json_t *runai_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
@@ -176,12 +188,16 @@ json_t *runai_render(struct sw_connection *conn, const struct sw_plan *plan, str
     sw_autofree char *project = sw_format("(id of project %s)",
                                           runai_of(conn)->project ? runai_of(conn)->project : "");
     sw_autofree char *what = sw_format("POST /workloads/%s", runai_kind(plan)), *text = NULL;
+    sw_auto(json) json_t *names = json_object();
     const struct runai_target target = {
         .attempt = 1, .project_id = project, .cluster_id = "(id of its cluster)", .owner = "",
         .pull_secret = runai_job_options(plan->options).image_pull_secret,
-        .secret = sw_sends_secrets(plan) ? "(credential of this job)" : NULL };
-    sw_auto(json) json_t *body = runai_render_body(plan, &target, err);
+        .secret = "(credential of this job)", .secret_names = names };
+    sw_auto(json) json_t *body = NULL;
 
+    add_names(names, plan->secrets);
+    add_names(names, plan->credentials);
+    body = runai_render_body(plan, &target, err);
     if (!body)
         return NULL;
     warn_of_lost(conn, plan);

@@ -160,8 +160,6 @@ int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, i
                        const struct sw_secrets *secrets, const json_t *names, char **name,
                        struct sw_error *err);
 int runai_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err);
-/* The plan's secrets, and its credentials that have a value (`values` NULL: all); owned. */
-json_t *runai_secret_names(const struct sw_plan *plan, const struct sw_secrets *values);
 /* The pull secret of the image; *name as above. */
 int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name,
                       struct sw_error *err);
@@ -175,7 +173,6 @@ void runai_read(const json_t *workload, struct sw_observation *seen);
 const char *runai_phase(const json_t *workload);           /* "": it says none */
 const char *runai_id(const json_t *workload);
 int64_t runai_time_ms(const json_t *object, const char *key);    /* 0: not there */
-enum sw_state runai_pod_state(const json_t *pod);
 int runai_rank_of(const json_t *pod, int count);           /* by its name; -1: none */
 enum sw_state runai_pod_state(const json_t *pod);
 

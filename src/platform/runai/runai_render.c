@@ -162,7 +162,7 @@ void runai_bootstrap(const struct sw_plan *plan, const json_t *env, struct sw_bu
     if (plan->nodes > 1)
         add_ranks(plan, env, &lines);
     if (results_volume(plan))
-        sw_buf_addf(&lines, "sw_results " RUNAI_VOLUME " %s\n", plan->job_id);
+        sw_buf_addf(&lines, "sw_own_results " RUNAI_VOLUME " %s\n", plan->job_id);
     sw_buf_add(&lines, "unset " RUNAI_BOOT " " RUNAI_START);
     json_object_foreach((json_t *)env, name, value)
         if (sw_text_starts(name, RUNAI_PLAN "_"))
@@ -427,7 +427,7 @@ static void make_distributed(const struct sw_plan *plan, json_t *spec)
 json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target *target, struct sw_error *err)
 {
     sw_auto(json) json_t *storage = runai_check(plan, err) == 0 ? runai_storage(plan, err) : NULL;
-    sw_auto(json) json_t *env = NULL, *names = runai_secret_names(plan, target->values);
+    sw_auto(json) json_t *env = NULL;
     json_t *body, *spec, *list;
 
     if (!storage)

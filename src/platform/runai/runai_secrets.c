@@ -186,7 +186,6 @@ int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, i
     sw_autofree char *description = sw_format("Slipway job %s of store %s", plan->job_id,
                                               plan->store_id ? plan->store_id : "-");
     sw_auto(json) json_t *head = site ? head_of(site, own.text, description) : NULL, *made = NULL;
-    sw_auto(json) json_t *names = runai_secret_names(plan, secrets);
     struct sw_buf spec = SW_BUF_INIT;
     int result;
 

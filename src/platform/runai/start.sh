@@ -4,7 +4,7 @@
 #
 #     sw_worker              which pod of a distributed workload this is: they are called NAME-worker-N, and N is
 #                            the rank. Sets sw_index (N) and sw_workers (NAME-worker).
-#     sw_results VOLUME ID   /results becomes the job's own folder of a volume that jobs share.
+#     sw_own_results VOLUME ID   /results becomes the job's own folder of a volume that jobs share.
 
 sw_worker() {
     sw_name=${HOSTNAME:-$(cat /etc/hostname)}
@@ -19,7 +19,7 @@ sw_worker() {
     esac
 }
 
-sw_results() {
+sw_own_results() {
     if ! mkdir -p "$1/$2" || { [ -d /results ] && ! rmdir /results; } || ! ln -s "$1/$2" /results; then
         echo "slipway: /results cannot be made a link to $1/$2; this image or user does not allow it" >&2
         exit 74

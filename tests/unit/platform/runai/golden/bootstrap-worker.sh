@@ -62,7 +62,7 @@ sw_worker() {
             ;;
     esac
 }
-sw_results() {
+sw_own_results() {
     if ! mkdir -p "$1/$2" || { [ -d /results ] && ! rmdir /results; } || ! ln -s "$1/$2" /results; then
         echo "slipway: /results cannot be made a link to $1/$2; this image or user does not allow it" >&2
         exit 74

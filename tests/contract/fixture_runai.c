@@ -12,7 +12,7 @@
 #include "fixture.h"
 #include "stand_in.h"
 
-static char mount[320], results[160];
+static char mount[320], results[340];
 
 static int common(struct sw_request *request, struct sw_error *err)
 {
@@ -43,7 +43,7 @@ static void forget_certificates(void)
 static void begin(const char *dir)
 {
     const char *port = stand_in_begin("runai/server");
-    char url[64], folder[128];
+    char url[64], folder[320];
 
     forget_certificates();
     snprintf(url, sizeof url, "http://127.0.0.1:%s", port);

@@ -34,6 +34,7 @@
 #define RUNAI_BOOT       "SLIPWAY_BOOT"          /* what decodes that */
 #define RUNAI_PULL       "slipway-pull-"         /* a registry credential's name begins so */
 #define RUNAI_RESULTS    "/results"
+#define RUNAI_VOLUME     "/slipway-results"
 enum {
     RUNAI_NAME_MAX = 35, RUNAI_NAME_SIZE = RUNAI_NAME_MAX + 1,
     RUNAI_VALUE_MAX = 9000,                      /* characters of a variable; the service takes 10,000 */
@@ -124,6 +125,7 @@ struct runai_target {                            /* where and how one attempt ru
     const char *project_id, *cluster_id, *owner;
     const char *pull_secret;                     /* NULL: none */
     const char *secret;                          /* Kubernetes secret with the job's own; NULL: none */
+    const json_t *secret_names;                  /* object: the names in it */
 };
 
 struct sw_jobs_name runai_name(const char *id, int attempt);
@@ -143,15 +145,20 @@ const char *runai_mark(const json_t *workload, const char *list,
                        const char *name);     /* NULL: it has none */
 extern const struct sw_rest_field runai_fields[];
 
+/* Where results are outside of the pod, "pvc:NAME/ID", owned; NULL: they are lost with it. A volume at
+ * /results is shared by jobs, so it is mounted beside, and the job's own folder in it becomes /results.
+ * */
+char *runai_results_source(const struct sw_plan *plan);
+
 /* runai_storage.c: pure. `storage` of a workload, owned (may be empty); NULL + err. */
 json_t *runai_storage(const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- runai_secrets.c ---- */
 
-/* The credential with this job's secrets; *name: its Kubernetes secret, owned, NULL: there is none to
- * send. */
+/* The credential with these secrets; *name: its Kubernetes secret, owned, NULL: there is none to send. */
 int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                       const struct sw_secrets *secrets, char **name, struct sw_error *err);
+                       const struct sw_secrets *secrets, const json_t *names, char **name,
+                       struct sw_error *err);
 int runai_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err);
 /* The pull secret of the image; *name as above. */
 int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name,
@@ -176,7 +183,7 @@ json_t *runai_by_name(struct sw_connection *conn, const char *name, bool deleted
 /* The whole of it, with its spec; owned. */
 json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_error *err);
 int runai_batch(struct sw_connection *conn, const json_t *ids, const char *action, struct sw_error *err);
-void runai_fill_submission(const json_t *workload, struct sw_submission *out);
+void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out);
 SW_PLATFORM_SLOT(runai, observe);
 SW_PLATFORM_SLOT(runai, cancel);
 SW_PLATFORM_SLOT(runai, cleanup);

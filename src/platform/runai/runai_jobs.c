@@ -433,7 +433,8 @@ json_t *runai_replicas(struct sw_connection *conn, const struct sw_jobref *job, 
 int runai_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err)
 {
-    sw_auto(json) json_t *newest = NULL, *whole = NULL;
+    sw_auto(json) json_t *newest = NULL, *whole = NULL, *read = NULL;
+    sw_auto(sw_plan) struct sw_plan *known = NULL;
     struct sw_error why = { 0 };
     const char *signature;
 
@@ -452,11 +453,13 @@ int runai_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
         return -1;
     if (!sw_text_same(runai_mark(whole, "labels", RUNAI_ID), id))
         return sw_fail(err, SW_E_NOT_FOUND, "project '%s' has no job '%s'", runai_of(conn)->project, id);
-    runai_fill_submission(newest, receipt);
+    read = runai_plan_of(whole);
+    known = read ? sw_plan_from_json(read, NULL) : NULL;
+    runai_fill_submission(newest, known, receipt);
     signature = runai_mark(whole, "annotations", RUNAI_SIGNATURE);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     if (plan)
-        *plan = runai_plan_of(whole);
+        *plan = sw_take(read);
     return 0;
 }
 

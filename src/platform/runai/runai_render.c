@@ -26,8 +26,8 @@
  * holds neither "$(" nor "$$", which Kubernetes would replace in a value. */
 #define BOOT    "eval eval \"`printf %s $" RUNAI_START "|base64 -d`\""
 
-static const char *const worker_text[] = {
-#include "platform/runai/worker.sh.inc"
+static const char *const start_text[] = {
+#include "platform/runai/start.sh.inc"
     NULL
 };
 
@@ -126,12 +126,22 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
 
 /* ---- environment --------------------------------------------------------------------------------- */
 
+static const char *results_volume(const struct sw_plan *plan)
+{
+    const json_t *said = json_object_get(runai_job_options(plan->options).volumes, RUNAI_RESULTS);
+
+    return json_is_string(said) ? json_string_value(said) : sw_json_str(said, "source");
+}
+
+char *runai_results_source(const struct sw_plan *plan)
+{
+    return results_volume(plan) ? sw_format("%s/%s", results_volume(plan), plan->job_id) : NULL;
+}
+
 /* Pods of a distributed workload are NAME-worker-N, each reachable by its own name. The operator's
  * MASTER_ADDR, MASTER_PORT and WORLD_SIZE are replaced by ours, which are the same on every platform. */
 static void add_ranks(const struct sw_plan *plan, const json_t *env, struct sw_buf *out)
 {
-    for (const char *const *line = worker_text; *line; line++)
-        sw_buf_add(out, *line);
     sw_buf_addf(out, "sw_worker\nsw_total=%d\nWORLD_SIZE=%s\nexport WORLD_SIZE\nMASTER_PORT=", plan->nodes,
                 sw_json_str(env, "WORLD_SIZE"));
     sw_buf_add_quoted(out, sw_json_str(env, "MASTER_PORT"));
@@ -147,8 +157,12 @@ void runai_bootstrap(const struct sw_plan *plan, const json_t *env, struct sw_bu
     json_t *value;
     const char *name;
 
+    for (const char *const *line = start_text; *line; line++)
+        sw_buf_add(&lines, *line);
     if (plan->nodes > 1)
         add_ranks(plan, env, &lines);
+    if (results_volume(plan))
+        sw_buf_addf(&lines, "sw_results " RUNAI_VOLUME " %s\n", plan->job_id);
     sw_buf_add(&lines, "unset " RUNAI_BOOT " " RUNAI_START);
     json_object_foreach((json_t *)env, name, value)
         if (sw_text_starts(name, RUNAI_PLAN "_"))
@@ -241,16 +255,15 @@ void runai_env_add(json_t *body, const json_t *variables)
         add_value(list, name, json_string_value(value));
 }
 
-static void add_secrets(json_t *list, const json_t *names, const char *secret)
+static void add_secrets(json_t *list, const struct runai_target *target)
 {
-    size_t i;
-    json_t *name;
+    json_t *value;
+    const char *name;
 
-    json_array_foreach(names, i, name)
+    json_object_foreach((json_t *)target->secret_names, name, value)
         json_array_append_new(list, sw_json_object(
-            SW_STR("name", json_string_value(name)),
-            SW_SUB("secret", sw_json_object(SW_STR("name", secret),
-                                            SW_STR("key", json_string_value(name))))));
+            SW_STR("name", name), SW_SUB("secret", sw_json_object(SW_STR("name", target->secret),
+                                                                  SW_STR("key", name)))));
 }
 
 /* ---- marks ---------------------------------------------------------------------------------------- */
@@ -430,9 +443,7 @@ json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target 
         SW_STR("projectId", target->project_id), SW_STR("clusterId", target->cluster_id),
         SW_SUB("spec", spec));
     runai_env_add(body, env);
-    if (target->secret) {
-        add_secrets(list, plan->secrets, target->secret);
-        add_secrets(list, plan->credentials, target->secret);
-    }
+    if (target->secret)
+        add_secrets(list, target);
     return body;
 }

@@ -26,8 +26,12 @@ enum { HASH_SHOWN = 12, COPIED_WITHIN_MS = 60000, FIRST_PAUSE_MS = 100, LONGEST_
 
 bool runai_has_secrets(const json_t *plan)
 {
-    return json_array_size(json_object_get(plan, "secrets")) + json_array_size(json_object_get(plan,
-        "credentials")) > 0;
+    static const char *const lists[] = { "secrets", "credentials", "settings" };
+    size_t count = 0;
+
+    for (size_t i = 0; i < SW_COUNT(lists); i++)
+        count += json_array_size(json_object_get(plan, lists[i]));
+    return count > 0;
 }
 
 /* ---- one credential -------------------------------------------------------------------------------- */
@@ -138,27 +142,21 @@ static json_t *head_of(const struct runai_site *site, const char *name, const ch
 
 /* ---- a job's own ----------------------------------------------------------------------------------- */
 
-static int add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_secrets *secrets,
-                     struct sw_error *err)
+static void add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_secrets *secrets)
 {
-    size_t i;
-    json_t *name;
+    json_t *value;
+    const char *name;
 
-    json_array_foreach(names, i, name) {
-        const char *key = json_string_value(name), *value = sw_secrets_reveal(secrets, key);
-
-        if (!value)
-            return sw_fail(err, SW_E_CREDENTIAL, "the secret '%.80s' has no value", key);
-        sw_buf_reserve_wiping(spec, 6 * strlen(key) + 64);
+    json_object_foreach((json_t *)names, name, value) {
+        sw_buf_reserve_wiping(spec, 64);
         sw_buf_add(spec, spec->data[spec->length - 1] == '[' ? "{\"key\":" : ",{\"key\":");
-        sw_json_secret(spec, key);
+        sw_json_secret(spec, name);
         sw_buf_reserve_wiping(spec, 16);
         sw_buf_add(spec, ",\"value\":");
-        sw_json_secret(spec, value);
+        sw_json_secret(spec, sw_secrets_reveal(secrets, name));
         sw_buf_reserve_wiping(spec, 8);
         sw_buf_add_char(spec, '}');
     }
-    return 0;
 }
 
 /* One that an interrupted submit left may have other values. */
@@ -180,7 +178,8 @@ static int replace_asset(struct sw_connection *conn, const char *name, const jso
 }
 
 int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                       const struct sw_secrets *secrets, char **name, struct sw_error *err)
+                       const struct sw_secrets *secrets, const json_t *names, char **name,
+                       struct sw_error *err)
 {
     const struct runai_site *site = runai_site(conn, err);
     struct sw_jobs_name own = runai_name(plan->job_id, attempt);
@@ -191,17 +190,14 @@ int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, i
     int result;
 
     *name = NULL;
-    if (!site || !sw_sends_secrets(plan))
+    if (!site || json_object_size(names) == 0)
         return site ? 0 : -1;
     sw_buf_reserve_wiping(&spec, 64);
     sw_buf_add(&spec, "{\"keyValuePairs\":[");
-    result = add_pairs(&spec, plan->secrets, secrets, err) < 0 ||
-           add_pairs(&spec, plan->credentials, secrets, err) < 0
-                 ? -1 : 0;
+    add_pairs(&spec, names, secrets);
     sw_buf_reserve_wiping(&spec, 8);
     sw_buf_add(&spec, "]}");
-    if (result == 0)
-        result = replace_asset(conn, own.text, head, &spec, &made, err);
+    result = replace_asset(conn, own.text, head, &spec, &made, err);
     sw_buf_wipe(&spec);
     if (result == 0)
         *name = wait_for_copy(conn, GENERIC, made, err);

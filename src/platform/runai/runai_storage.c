@@ -111,7 +111,8 @@ static int check_fields(const struct volume *v, const struct volume_kind *kind, 
 static int add_volume(json_t *storage, const char *path, const json_t *said, struct sw_error *err)
 {
     const char *source = json_is_string(said) ? json_string_value(said) : sw_json_str(said, "source");
-    struct volume v = { .path = path, .said = json_is_object(said) ? said : NULL };
+    struct volume v = { .path = strcmp(path, RUNAI_RESULTS) == 0 ? RUNAI_VOLUME : path,
+                        .said = json_is_object(said) ? said : NULL };
     const struct volume_kind *kind = kinds;
     json_t *row;
 

@@ -20,10 +20,11 @@
 #include "platform/kit/chunks.h"
 #include "platform/kit/sending.h"
 
-void runai_fill_submission(const json_t *workload, struct sw_submission *out)
+void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out)
 {
     snprintf(out->remote_id, sizeof out->remote_id, "%s", runai_id(workload));
     out->details = json_object();
+    out->results_dir = plan ? runai_results_source(plan) : NULL;
 }
 
 /* 1: it is there, and ours; 0: there is none; -1: another's has the name, or it is not known. */
@@ -47,7 +48,7 @@ static int adopt_named(struct sw_connection *conn, const struct sw_plan *plan, c
                 name);
         return sw_hint(err, "delete it in run:ai, or submit the job again: it then gets another id");
     }
-    runai_fill_submission(entry, receipt);
+    runai_fill_submission(entry, plan, receipt);
     return 1;
 }
 
@@ -61,6 +62,7 @@ static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, in
     if (sw_chunks_put_job(chunks, RUNAI_CHUNKS, &(struct sw_chunks_job){
             .plan = plan, .arch = runai_arch_name(runai_job_options(plan->options).arch),
             .results = RUNAI_RESULTS,
+            .scratch = "/tmp/slipway-work", .shared = RUNAI_RESULTS,
             .attempt = attempt, .kept = kept }, &limits, err) < 0)
         return -1;
     runai_env_add(body, chunks);
@@ -88,16 +90,20 @@ static int prepare(struct runai_sending *s, const struct runai_site *site, const
     char owner[128];
     struct runai_target target = { .attempt = s->attempt, .project_id = site->project_id, .owner = owner,
                                    .cluster_id = site->cluster_id };
+    sw_auto(json) json_t *names = json_object();
 
+    for (size_t i = 0; i < sw_secrets_count(secrets); i++)
+        json_object_set_new(names, sw_secrets_name(secrets, i), json_true());
     sw_owner_name(owner);
     s->body = runai_render_body(s->plan, &target, err);          /* refuses before anything is sent */
     if (!s->body || add_chunks(s->conn, s->plan, s->attempt, s->body, err) < 0 ||
         runai_pull_secret(s->conn, s->plan, &s->pull, err) < 0 ||
-        runai_send_secrets(s->conn, s->plan, s->attempt, secrets, &s->secret, err) < 0)
+        runai_send_secrets(s->conn, s->plan, s->attempt, secrets, names, &s->secret, err) < 0)
         return -1;
     json_decref(sw_take(s->body));
     target.pull_secret = s->pull;
     target.secret = s->secret;
+    target.secret_names = names;
     s->body = runai_render_body(s->plan, &target, err);
     return s->body ? add_chunks(s->conn, s->plan, s->attempt, s->body, err) : -1;
 }
@@ -112,7 +118,7 @@ static int send(struct runai_sending *s, struct sw_submission *receipt, struct s
     int adopted;
 
     if (runai_call(s->conn, "POST", path, s->body, &made, &why) == 0) {
-        runai_fill_submission(made, receipt);
+        runai_fill_submission(made, s->plan, receipt);
         if (receipt->remote_id[0])
             return 0;
         sw_fail(&why, SW_E_UNREACHABLE, "run:ai made the workload and did not tell its id");
@@ -158,16 +164,23 @@ int runai_preflight(struct sw_connection *conn, const struct sw_plan *plan, stru
 
 static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 {
+    sw_autofree char *kept = runai_results_source(plan);
     json_t *output;
     size_t i;
 
-    json_array_foreach(plan->outputs, i, output) {
-        const char *path = sw_json_str(output, "path");
-
-        if (!sw_json_str(output, "to") && !json_object_size(runai_job_options(plan->options).volumes))
+    json_array_foreach(plan->outputs, i, output)
+        if (!kept && !sw_json_str(output, "to"))
             runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
-                       "'to:', or mount a volume ('runai.volumes')", path ? path : "");
-    }
+                       "'to:', or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
+}
+
+static void add_names(json_t *names, const json_t *list)
+{
+    json_t *name;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, name)
+        json_object_set_new(names, json_string_value(name), json_true());
 }
 
 json_t *runai_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
@@ -175,12 +188,16 @@ json_t *runai_render(struct sw_connection *conn, const struct sw_plan *plan, str
     sw_autofree char *project = sw_format("(id of project %s)",
                                           runai_of(conn)->project ? runai_of(conn)->project : "");
     sw_autofree char *what = sw_format("POST /workloads/%s", runai_kind(plan)), *text = NULL;
+    sw_auto(json) json_t *names = json_object();
     const struct runai_target target = {
         .attempt = 1, .project_id = project, .cluster_id = "(id of its cluster)", .owner = "",
         .pull_secret = runai_job_options(plan->options).image_pull_secret,
-        .secret = sw_sends_secrets(plan) ? "(credential of this job)" : NULL };
-    sw_auto(json) json_t *body = runai_render_body(plan, &target, err);
+        .secret = "(credential of this job)", .secret_names = names };
+    sw_auto(json) json_t *body = NULL;
 
+    add_names(names, plan->secrets);
+    add_names(names, plan->credentials);
+    body = runai_render_body(plan, &target, err);
     if (!body)
         return NULL;
     warn_of_lost(conn, plan);

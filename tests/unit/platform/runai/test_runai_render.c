@@ -158,6 +158,7 @@ static void memory_of_a_gpu(void **state)
 static void all_that_can_be_said(void **state)
 {
     struct sw_plan *plan = *state;
+    sw_auto(json) json_t *names = json_pack("{s:b, s:b}", "HF_TOKEN", 1, "ACCESS_KEY", 1);
 
     plan->gpus = 2;
     plan->cpus = 2.5;
@@ -185,7 +186,9 @@ static void all_that_can_be_said(void **state)
     option(plan, "pull", "\"always\"");
     target.pull_secret = "dockerregistry-slipway-pull-0123";
     target.secret = "genericsecret-train-abcdefgh";
+    target.secret_names = names;
     compare(plan, "everything.json");
+    target.secret_names = NULL;
 }
 
 static void every_data_source(void **state)

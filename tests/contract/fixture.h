@@ -36,8 +36,10 @@ enum need {
     OWN_ROOT = 1 << 5,      /* the job has a container */
     EXEC = 1 << 6,          /* a command can be run beside a job */
     LINE_ENDS = 1 << 7,     /* a carriage return at the end of a line stays in the log */
+    RAW_LOG = 1 << 8,       /* a log has every byte as it was written, also what is no text */
+    PATHS = 1 << 9,         /* files there can be looked at without a job */
 };
-enum { NEED_COUNT = 8 };
+enum { NEED_COUNT = 10 };
 
 struct fixture {
     const char *name;

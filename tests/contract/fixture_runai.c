@@ -69,5 +69,6 @@ const struct fixture fixture_runai = {
     .lacks = {
         [4] = "paths of this machine mean nothing to a cluster; they are refused",
         [6] = "a control plane runs no command beside a job",
+        [9] = "its API has no way to the files of a volume",
     },
 };

@@ -234,7 +234,7 @@ def only_stopped_can_be_changed_and_only_once(here):
     until(lambda: here.ask("GET", f"/jobs/{job}?job_query_mode=alive_and_archive")[0] == 404, "it is gone")
 
 
-def what_is_told_of_a_job_can_be_set(here):
+def answers_about_a_job_can_be_set(here):
     here.set(say={"stuck": {"state": "Starting", "reason": "ConfigError", "message": "mount point not found"},
                   "evicted": {"state": "Failed", "class": "ERR_INFRA", "node_events": [{"node_event_name": "gone", "message": ""}]}})
     stuck, evicted = here.create("stuck"), here.create("evicted")
@@ -252,7 +252,7 @@ def a_stopped_workspace_takes_no_jobs(here):
 
 # ---- machines and secrets ---------------------------------------------------------------------------
 
-def machines_are_told(here):
+def machines_are_listed(here):
     groups = here.get("/dedicated-node-groups")
     expect(groups[0]["metadata"]["id"] == GROUP and here.get(f"/dedicated-node-groups/{GROUP}") == groups[0], groups)
     expect([volume["name"] for volume in groups[0]["spec"]["volumes"]] == ["lustre", "scratch"], groups)

@@ -394,7 +394,7 @@ const struct contract_case cases_data[] = {
     CLAIM(results_can_be_brought_home, COMMANDS | RESULTS),
     CLAIM(links_of_results_stay_links_and_lead_nowhere_else, COMMANDS | RESULTS),
     CLAIM(results_of_a_failed_job_are_kept, COMMANDS),
-    CLAIM(paths_are_seen_as_the_platform_sees_them, RESULTS),
+    CLAIM(paths_are_seen_as_the_platform_sees_them, PATHS),
     CLAIM(a_removed_job_leaves_nothing, 0),
     CLAIM(a_running_job_is_not_removed, 0),
     CLAIM(the_id_of_a_removed_job_can_be_used_again, 0),

@@ -37,9 +37,10 @@ enum need {
     EXEC = 1 << 6,          /* a command can be run beside a job */
     LINE_ENDS = 1 << 7,     /* a carriage return at the end of a line stays in the log */
     RAW_LOG = 1 << 8,       /* a log has every byte as it was written, also what is no text */
-    RESULTS = 1 << 9,       /* results, and paths of the platform, can be read from this machine */
+    RESULTS = 1 << 9,       /* results can be brought to this machine */
+    PATHS = 1 << 10,        /* files there can be looked at without a job */
 };
-enum { NEED_COUNT = 10 };
+enum { NEED_COUNT = 11 };
 
 struct fixture {
     const char *name;

@@ -77,5 +77,6 @@ const struct fixture fixture_lepton = {
         [6] = "Lepton offers no way to run a command beside a job",
         [8] = "Lepton keeps lines of UTF-8 text: other bytes are replaced, and every line has an end",
         [9] = "Lepton has no way to read a volume; results come back through object storage (`outputs:`)",
+        [10] = "Lepton has no way to read a volume",
     },
 };

@@ -13,7 +13,7 @@
 #include "fixture.h"
 #include "stand_in.h"
 
-static char mount[320], results[160];
+static char mount[320], results[340];
 
 static int common(struct sw_request *request, struct sw_error *err)
 {
@@ -44,7 +44,7 @@ static void forget_certificates(void)
 static void begin(const char *dir)
 {
     const char *port = stand_in_begin("runai/server");
-    char url[64], folder[128];
+    char url[64], folder[320];
 
     forget_certificates();
     snprintf(url, sizeof url, "http://127.0.0.1:%s", port);
@@ -59,11 +59,6 @@ static void begin(const char *dir)
     snprintf(results, sizeof results, "/results=%s", folder);
 }
 
-static char *results_of(const char *job)
-{
-    return sw_format("%s/shared/%s", stand_in_folder(), job);
-}
-
 const struct fixture fixture_runai = {
     .name = "runai",
     .begin = begin,
@@ -72,10 +67,9 @@ const struct fixture fixture_runai = {
     .common = common,
     .command_key = "command",
     .disturb = disturb,
-    .results = results_of,
     .lacks = {
         [4] = "paths of this machine mean nothing to a cluster; they are refused",
         [6] = "a control plane runs no command beside a job",
-        [9] = "no route leads to a volume; results come back through object storage (`outputs:`)",
+        [10] = "its API has no way to the files of a volume",
     },
 };

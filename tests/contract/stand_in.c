@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stand_in.c - see stand_in.h. One that was killed leaves its containers to the engine, which ends with the
- * test.
+ * stand_in.c - see stand_in.h. The folder is in the engine's, which goes with the engine, also when the test
+ * is killed; so do the containers of a stand-in that was ended.
  */
 #include "stand_in.h"
 
@@ -15,18 +15,22 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "reaper.h"
 
-static char folder[64], port[16];
+static char folder[256], port[16];
 static pid_t suite, server;
+static struct reaper reaper;             /* removes the folder */
 
 static void end_server(void)
 {
     if (getpid() != suite)                       /* a client of some case */
         return;
-    if (server > 0 && kill(server, SIGKILL) == 0)
-        waitpid(server, NULL, 0);
+    if (server <= 0)
+        return;
+    kill(server, SIGKILL);
+    waitpid(server, NULL, 0);
     server = 0;
-    sw_remove_tree(folder, NULL);
+    reaper_end(&reaper);                         /* a container may still be writing its last file */
 }
 
 const char *stand_in_folder(void)
@@ -62,7 +66,8 @@ const char *stand_in_begin(const char *program)
         atexit(end_server);
     }
     end_server();
-    if (!mkdtemp(strcpy(folder, "/tmp/stand-in-XXXXXX")))
+    snprintf(folder, sizeof folder, "%s/stand-in-XXXXXX", getenv("SLIPWAY_TEST_ENGINE"));
+    if (!mkdtemp(folder) || reaper_start(&reaper, folder) < 0)
         abort();
     server = fork();
     if (server == 0)

@@ -67,6 +67,7 @@ struct runai_connection {                        /* what struct sw_connection is
     struct sw_rest *rest;
     struct sw_log_spools *spools;
     struct sw_connect_options given;
+    _Atomic int explained;                       /* waiting jobs whose events this refresh asked for */
     pthread_mutex_t lock;                        /* guards what follows */
     struct runai_site *site;                     /* NULL: not looked up yet; stays when it is there */
     struct kube *kube;                           /* by kubeconfig; NULL: not opened */

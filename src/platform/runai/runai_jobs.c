@@ -22,7 +22,7 @@
 
 #define CANCELED_NOTE "canceled"             /* this machine ended the job */
 #define OUR_ARGS      "-c $" RUNAI_BOOT
-enum { WAITS_LONG_MS = 60000, PAUSE_MS = 500, GRACE_MS = 30000, FACTS_MAX = 5 };
+enum { WAITS_LONG_MS = 60000, PAUSE_MS = 500, GRACE_MS = 30000, FACTS_MAX = 5, EXPLAINED_MAX = 4 };
 
 /* ---- single workloads ------------------------------------------------------------------------------ */
 
@@ -216,7 +216,9 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *job, json
         json_object_set_new(workload, "canceled", json_true());
     if (runai_time_ms(workload, "deletedAt") || sw_state_is_final(job->state))
         return;
-    if (state == SW_PENDING && (waits_long(workload) || sw_text_same(runai_phase(workload), "Initializing")))
+    if (state == SW_PENDING &&
+        (waits_long(workload) || sw_text_same(runai_phase(workload), "Initializing")) &&
+        runai_of(conn)->explained++ < EXPLAINED_MAX)
         part = ask_part(conn, workload, "events", NULL);
     if (part)
         json_object_set_new(workload, "events", part);
@@ -250,6 +252,7 @@ const struct sw_jobs_api runai_jobs_api = { runai_name, list, get, runai_read, s
 
 int runai_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err)
 {
+    runai_of(conn)->explained = 0;
     return sw_jobs_observe(&runai_jobs_api, conn, jobs, count, err);
 }
 

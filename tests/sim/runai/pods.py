@@ -235,11 +235,14 @@ class Pods:
             workload["desired"] = "Deleted"
 
     def schedule(self, workload):
-        if self.gpus(workload) + self.gpus_in_use() > self.settings["gpus"]:
-            self.event(workload, "Unschedulable", f"0/1 nodes are available: {self.gpus(workload)} GPUs are not free")
+        if not self.fleet.socket:                # nothing runs here: it stays in its first phase
+            return
+        wants = self.gpus(workload)
+        if wants and wants + self.gpus_in_use() > self.settings["gpus"]:
+            self.event(workload, "Unschedulable", f"0/1 nodes are available: {wants} GPUs are not free")
             self.turn(workload, "Pending", "Not enough resources in the requested node pools", "OverLimit")
             return
-        if self.not_before.get(workload["id"], 0) <= time.monotonic() and self.fleet.socket:
+        if self.not_before.get(workload["id"], 0) <= time.monotonic():
             self.beginning.add(workload["id"])
             threading.Thread(target=self.begin, args=(workload,), daemon=True).start()
 

@@ -15,18 +15,17 @@
 #include "cli/cli_interrupt.h"
 #include "core/selector.h"
 
-bool cli_names_each(const struct cli_args *args, const json_t *ids)
+bool cli_names_each(const struct cli_args *args)
 {
     for (size_t i = 0; i < args->word_count; i++)
         if (sw_selector_group(args->words[i]))
             return false;
-    return args->word_count > 0 && !cli_given_value(args, "label") &&
-           json_array_size(ids) <= args->word_count;
+    return args->word_count > 0 && !cli_given_value(args, "label");
 }
 
-bool cli_names_one(const struct cli_args *args, const json_t *ids)
+bool cli_names_one(const struct cli_args *args)
 {
-    return args->word_count == 1 && cli_names_each(args, ids);
+    return args->word_count == 1 && cli_names_each(args);
 }
 
 json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *err)

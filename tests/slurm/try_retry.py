@@ -46,16 +46,21 @@ def retries_are_bounded(here):
     here.had_ids(job, 3)
 
 
-def a_killed_node_is_followed_by_a_new_run_without_a_client(here):
-    job = here.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300")
-    node = here.running_on(job)
+def runs_again_without(client, job, node):
+    """Its node is killed, and comes back when its second run is over."""
     control("kill-node", node)
     try:
-        until(lambda: len(here.attempts(job)) >= 2, "a second run", 300)
-        here.wait(job)
-        here.until(job, "Complete")
+        until(lambda: [run for run in client.attempts(job) if run["attempt"] == 2], "a second run", 300)
+        client.wait(job)
     finally:
         control("start-node", node)
+
+
+def a_killed_node_is_followed_by_a_new_run_without_a_client(here):
+    job = here.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300")
+    runs_again_without(here, job, here.running_on(job))
+    seen = here.over(job)
+    assert seen["status"] == "Complete", seen
     assert "attempt 2" in here.log(job)
     here.had_ids(job, 1)                              # Slurm's own restart keeps the id
 
@@ -142,12 +147,7 @@ def one_who_watches_sees_one_job_from_begin_to_end(here):
 def loses_a_node_and_runs_again(client, job):
     first = client.running_on(job)
     node = client.as_user("scontrol", "show", "hostnames", first).split()[-1]     # not the batch host
-    control("kill-node", node)
-    try:
-        until(lambda: [run for run in client.attempts(job) if run["attempt"] == 2], "a second run", 300)
-    finally:
-        control("start-node", node)
-    client.wait(job)
+    runs_again_without(client, job, node)
     assert client.status(job)["status"] == "Complete", client.status(job)
 
 

@@ -181,9 +181,9 @@ const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan,
                                         void *context, struct sw_error *err);
 char *k8s_engine_api(const struct k8s_engine *engine);                 /* "batch/v1"; owned */
 /* k8s_path() of one of its objects, or of their list (`name` NULL). Owned. */
-/* Does the cluster have this engine? 1, 0, or -1 + err: it could not be asked. */
-int k8s_has_engine(struct sw_connection *conn, const struct k8s_engine *engine, struct sw_error *err);
 char *k8s_engine_path(struct sw_connection *conn, const struct k8s_engine *engine, const char *name);
+/* kubernetes.c: does the cluster have this engine? 1, 0, or -1 + err: it could not be asked. */
+int k8s_has_engine(struct sw_connection *conn, const struct k8s_engine *engine, struct sw_error *err);
 /* Rendezvous: the DNS name of a rank inside the namespace, appended; nothing: it has none. */
 void k8s_host(const struct k8s_engine *engine, const struct sw_plan *plan, int attempt, int rank,
               struct sw_buf *out);

@@ -154,7 +154,8 @@ SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct 
 /* ---- plan and submit ------------------------------------------------------------------ */
 
 /* Everything that would happen, and nothing happens. JSON:
- *   { "id", "platform", "platforms": [...] (all, in their order), "skipped": [ {"platform","why"} ],
+ *   { "id", "group", "splits" (of several splits: theirs, and how many; the rest tells of the first),
+ *     "platform", "platforms": [...] (all, in their order), "skipped": [ {"platform","why"} ],
  *     "values": [ {"key","value","source"} ],
  *     "settings": [ {"name","from","how"} ] of this machine that its data needs, "plan": {...},
  *     "sends": [ {"what","text"} ], "warnings": [] } */
@@ -169,6 +170,19 @@ SW_API int sw_submit(struct sw_session *session, const struct sw_request *reques
  * */
 SW_API int sw_submit_once(struct sw_session *session, const struct sw_request *request,
                           char id[SW_ID_SIZE], bool *already, struct sw_error *err);
+
+struct sw_outcome;
+typedef void sw_outcome_fn(void *context, const struct sw_outcome *outcome);
+
+/* The same for a request with `splits`, which is a group of jobs: "GROUP-0", "GROUP-1", ... Writes the
+ * id of the group, which the request may give (SW_E_CONFLICT: it is that of others), or "" of a job
+ * without splits. `tell` (may be NULL) hears of each that was handed over, in the order of their
+ * numbers, and with `err` of one that failed after it was remembered. When one fails no further ones
+ * are begun: the same request under the id of the group submits those that are missing, and no other.
+ * sw_submit() of such a request is SW_E_USAGE. */
+SW_API int sw_submit_many(struct sw_session *session, const struct sw_request *request,
+                          char group[SW_ID_SIZE], sw_outcome_fn *tell, void *context,
+                          struct sw_error *err);
 
 /* Would the job be taken, and find what it needs? Looks at its platform (reach, versions, disk,
  * room, GPUs, image, mounts), its secrets and its data, and nothing happens. JSON: {"version",
@@ -241,7 +255,7 @@ struct sw_list_options {
 SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *options,
                      struct sw_error *err);
 
-/* Selectors to ids: an id, a unique prefix, a name, `last`, `last-N`, `failed`, `running`,
+/* Selectors to ids: an id, a group of splits, a unique prefix, a name, `last`, `last-N`, `failed`, `running`,
  * `pending`, `complete`, `canceled`, `active`, `all`; of these only the jobs that have all the
  * labels ("key" or "key=value"). Without selectors: all jobs with these labels. A word that is a
  * state asks the platforms first. JSON array of ids, empty when no job is in such a state or has
@@ -319,9 +333,10 @@ struct sw_outcome {
     int exit_code;            /* -1: none */
     int signal;               /* 0: none */
     int64_t duration_ms;      /* -1: not known */
+    bool already;             /* of sw_submit_many(): it was there before, and nothing was sent */
 };
-/* Called in the caller's thread, once for each job; everything in it is borrowed for the call. */
-typedef void sw_outcome_fn(void *context, const struct sw_outcome *outcome);
+/* sw_outcome_fn is called in the caller's thread, once for each job; everything in it is borrowed for
+ * the call. */
 
 /* The same as sw_cancel() for many jobs: few requests for each place, places side by side, one that
  * does not answer is waited for once. One that fails stops no other. `tell` (may be NULL) hears of

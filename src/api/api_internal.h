@@ -216,7 +216,8 @@ json_t *api_id_set(const json_t *ids);        /* a map with these texts as keys 
 /* request.c: spec and plan of a request. */
 struct api_plan {
     struct sw_spec *spec;
-    struct sw_plan *plan;
+    struct sw_plan *plan;                /* of several splits the first */
+    struct sw_plan *group;               /* what sw_plan_split() makes them from; NULL: no splits */
     const struct sw_platform *platform;
     struct sw_connection *conn;          /* NULL: only thought about */
     struct api_folder *folder;

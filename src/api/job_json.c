@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/command.h"
+#include "core/id.h"
 #include "core/reason.h"
 
 /* A clock that was set back makes nothing younger than new. */
@@ -70,6 +71,18 @@ static json_t *outputs_sent(const struct sw_job *job)
     return sent;
 }
 
+/* {"group","id","count"}; null: it is in no group of splits. */
+static json_t *split_json(const struct sw_job *job)
+{
+    const char *group = sw_json_str(job->labels, SW_LABEL_GROUP);
+
+    if (!job->plan)
+        return NULL;
+    return !group ? json_null() : sw_json_object(
+        SW_STR("group", group), SW_INT("id", sw_json_int(job->plan, "split_id", 0)),
+        SW_INT("count", sw_json_int(job->plan, "splits", 0)));
+}
+
 bool api_awaits_attempt(const struct sw_job *job)
 {
     return job->phase == SW_PHASE_SUBMITTING ||
@@ -120,6 +133,7 @@ static json_t *identity_json(const struct sw_job *job)
         SW_STR("results_dir", job->results_dir ? job->results_dir : ""),
         SW_STR("results_place", place),
         SW_SUB("outputs", outputs_sent(job)),
+        SW_SUB("split", split_json(job)),
         SW_SUB("nodes", job->plan ? json_integer(sw_json_int(job->plan, "nodes", 1)) : NULL),
         SW_SUB("replicas", job->plan ? json_integer(api_replicas(job)) : NULL),
         SW_STR("phase", sw_phase_name(job->phase)),

@@ -181,6 +181,13 @@ static int take_settings(const struct sw_request *request, bool job_untrusted, s
     return sw_pass(err, &why);
 }
 
+static int begin_splits(struct api_plan *out, struct sw_error *err)
+{
+    out->group = sw_take(out->plan);
+    out->plan = sw_plan_split(out->group, 0, err);
+    return out->plan ? 0 : -1;
+}
+
 int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
                    struct api_plan *out, struct sw_error *err)
 {
@@ -215,7 +222,9 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     if (json_array_size(out->folder->rules) > 0)
         out->plan->rules = json_deep_copy(out->folder->rules);
     sw_attempt_mark(out->plan, session->store);
-    return take_settings(request, input.job_untrusted, out, &asking, err);
+    if (take_settings(request, input.job_untrusted, out, &asking, err) < 0)
+        return -1;
+    return out->plan->splits ? begin_splits(out, err) : 0;
 }
 
 /* A server on this machine, and a job that runs on another one or in a network of its own. */
@@ -265,6 +274,7 @@ int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_e
 void api_plan_auto(struct api_plan *plan)
 {
     sw_plan_free(plan->plan);
+    sw_plan_free(plan->group);
     sw_spec_free(plan->spec);
     json_decref(plan->skipped);
 }

@@ -17,7 +17,7 @@ const struct sw_spec_platform *api_spec_platforms(size_t *count)
 
     pthread_mutex_lock(&once);
     for (const struct sw_platform *p; known < SW_COUNT(table) && (p = sw_platform_at(known));)
-        table[known++] = (struct sw_spec_platform){ p->name, p->options };
+        table[known++] = (struct sw_spec_platform){ p->name, p->options, p->alias };
     *count = known;
     pthread_mutex_unlock(&once);
     return table;
@@ -29,7 +29,7 @@ bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
     const struct sw_job_filter filter = { .platform = platform->name };
     int64_t count = 0;
 
-    return (why->code == SW_E_UNREACHABLE || why->code == SW_E_SPEC) &&
+    return (why->code == SW_E_UNREACHABLE || why->code == SW_E_SPEC || why->code == SW_E_UNSUPPORTED) &&
            sw_store_count(session->store, &filter, &count, NULL) == 0 && count == 0;
 }
 
@@ -67,7 +67,8 @@ static json_t *credential_rows(struct sw_session *session, const struct sw_crede
 static json_t *platform_row(struct sw_session *session, const struct sw_platform *platform)
 {
     return sw_json_object(
-        SW_STR("name", platform->name), SW_STR("summary", platform->summary),
+        SW_STR("name", platform->name), SW_STR_OPT("alias", platform->alias),
+        SW_STR("summary", platform->summary),
         SW_SUB("options", option_rows(platform->options)),
         SW_SUB("credentials", credential_rows(session, platform->credentials)));
 }

@@ -13,6 +13,8 @@
 #include "core/place.h"
 #include "core/reason.h"
 
+enum { SETTLES_MS = 30 * 1000, PAUSE_MS = 10 };
+
 /* Its submit came to nothing: interrupted before anything was made, or refused. */
 static bool never_began(const struct sw_job *row)
 {
@@ -100,6 +102,28 @@ int api_other_id(struct sw_session *session, const struct api_plan *made, struct
     return compare(&row, made, err);
 }
 
+/* The row as it is now. The platform may need a moment to tell what a submitter that died had begun; while
+ * it answers, the row of a dead one is looked at again, since it may become that of no job. */
+static int read_settled(struct sw_session *session, const char *id, struct sw_job *row, struct sw_error *why,
+                        struct sw_error *err)
+{
+    int64_t until = sw_monotonic_ms() + SETTLES_MS;
+
+    for (;; sw_sleep_ms(PAUSE_MS)) {
+        sw_auto(json) json_t *unreachable = json_array();
+
+        if (api_refresh(session, &id, 1, unreachable, err) < 0)
+            return -1;
+        if (sw_store_get(session->store, id, SW_COLUMNS_ALL, row, why) < 0 ||
+            row->phase != SW_PHASE_SUBMITTING || row->attempt > 1 ||
+            sw_owner_lives(session->store, row, sw_now_ms()) || json_array_size(unreachable) > 0 ||
+            sw_monotonic_ms() > until)
+            return 0;
+        sw_job_done(row);
+        *row = (struct sw_job){ 0 };
+    }
+}
+
 int api_same_id(struct sw_session *session, const struct api_plan *made, bool *again,
                 struct sw_error *err)
 {
@@ -108,9 +132,9 @@ int api_same_id(struct sw_session *session, const struct api_plan *made, bool *a
     struct sw_error why = { 0 };
 
     *again = false;
-    if (api_refresh(session, &id, 1, NULL, err) < 0)
+    if (read_settled(session, id, &row, &why, err) < 0)
         return -1;
-    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, &why) == 0) {
+    if (!why.code) {
         if (!never_began(&row))
             return compare(&row, made, err);
         sw_store_remove(session->store, id, &why);

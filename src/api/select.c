@@ -2,13 +2,15 @@
 /*
  * select.c - the words people use for jobs: ids, prefixes, names, `last`, `failed`, `all`.
  *
- * An exact id wins, then the words below, then a name (the newest job of that name), then a
- * unique prefix. Ambiguity is an error that lists the candidates, never a guess. A list may show
+ * An exact id wins, then the words below, then a group of splits, then a name (the newest job of that
+ * name), then a unique prefix. A name or `last` that leads to a split means its whole group, as that was
+ * submitted at once. Ambiguity is an error that lists the candidates, never a guess. A list may show
  * many: there a name and a prefix mean every job that has it.
  *
  * A state is what the platforms say now, so they are asked before a state selects anything: a job
  * that was started a moment ago is running, whether or not it was refreshed since.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api_internal.h"
@@ -43,6 +45,53 @@ static int not_unique(const char *word, const json_t *ids, struct sw_error *err)
     return sw_hint(err, "write more of the id");
 }
 
+static int by_number(const void *first, const void *second)
+{
+    const char *a = json_string_value(*(json_t *const *)first);
+    const char *b = json_string_value(*(json_t *const *)second);
+    size_t length = strlen(a), other = strlen(b);
+
+    return length == other ? strcmp(a, b) : length < other ? -1 : 1;
+}
+
+/* The splits of this group, in the order of their numbers; *out stays empty when there is none. */
+static int by_splits(struct sw_session *session, const char *group, json_t *out, struct sw_error *err)
+{
+    sw_autofree char *label = sw_format(SW_LABEL_GROUP "=%s", group);
+    const char *const labels[] = { label };
+    sw_auto(json) json_t *found = json_array();
+    sw_autofree json_t **sorted = NULL;
+    size_t count;
+
+    if (ask(session, (struct sw_job_filter){ .labels = labels, .label_count = 1 }, found, err) < 0)
+        return -1;
+    count = json_array_size(found);
+    sorted = sw_alloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = json_array_get(found, i);
+    qsort(sorted, count, sizeof *sorted, by_number);
+    for (size_t i = 0; i < count; i++)
+        json_array_append(out, sorted[i]);
+    return 0;
+}
+
+/* The job that was found belongs to a group: that is meant. */
+static int widen(struct sw_session *session, json_t *out, struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    const char *id = json_string_value(json_array_get(out, 0)), *group;
+
+    if (json_array_size(out) != 1)
+        return 0;
+    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+        return -1;
+    group = sw_json_str(row.labels, SW_LABEL_GROUP);
+    if (!group)
+        return 0;
+    json_array_clear(out);
+    return by_splits(session, group, out, err);
+}
+
 /* A name, or the beginning of an id. */
 static int by_name(struct sw_session *session, const char *word, bool every, json_t *out,
                    struct sw_error *err)
@@ -50,7 +99,7 @@ static int by_name(struct sw_session *session, const char *word, bool every, jso
     if (ask(session, (struct sw_job_filter){ .name = word, .limit = every ? 0 : 1 }, out, err) < 0)
         return -1;
     if (json_array_size(out) > 0)
-        return 0;
+        return every ? 0 : widen(session, out, err);
     if (ask(session, (struct sw_job_filter){ .id_prefix = word, .limit = every ? 0 : 4 }, out,
             err) < 0)
         return -1;
@@ -80,9 +129,12 @@ static int select_one(struct sw_session *session, const char *word, bool every, 
     if (group)
         return by_group(session, group, out, err);
     if (nth >= 0) {
-        if (ask(session, (struct sw_job_filter){ .limit = 1, .offset = (size_t)nth }, out, err) < 0)
+        if (ask(session, (struct sw_job_filter){ .limit = 1, .offset = (size_t)nth }, out, err) < 0 ||
+            widen(session, out, err) < 0)
             return -1;
-    } else if (by_name(session, word, every, out, err) < 0) {
+    } else if (by_splits(session, word, out, err) < 0) {
+        return -1;
+    } else if (json_array_size(out) == 0 && by_name(session, word, every, out, err) < 0) {
         return -1;
     }
     if (json_array_size(out) > 0)

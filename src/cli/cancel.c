@@ -78,7 +78,7 @@ static int cancel_run(struct cli *cli, const struct cli_args *args, struct sw_er
         return -1;
     if (options->undo)
         return cli_each(cli, ids, undo_one, NULL, err);
-    left = still_active(cli, ids, cli_names_each(args), err);
+    left = still_active(cli, ids, cli_names_each(args, ids), err);
     if (!left)
         return -1;
     question = sw_format("cancel %zu jobs?", json_array_size(left));

@@ -88,10 +88,10 @@ json_t *cli_select(struct cli *cli, const struct cli_args *args, struct sw_error
 void cli_say_no_match(const struct cli *cli, const struct cli_args *args, int64_t all);
 /* The same for verbs about one job: owned id. */
 char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err);
-/* Do these arguments name one job, rather than all in a state or with a label? */
-bool cli_names_one(const struct cli_args *args);
+/* Do these arguments, which chose `ids`, name one job, rather than a group or all in a state? */
+bool cli_names_one(const struct cli_args *args, const json_t *ids);
 /* Is each of the jobs named for itself? Then no more are meant than the user wrote down. */
-bool cli_names_each(const struct cli_args *args);
+bool cli_names_each(const struct cli_args *args, const json_t *ids);
 /* The ids of the jobs that the store has in this state ("active", "Complete", ...), as a map. */
 json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *err);
 

@@ -133,3 +133,34 @@ int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wa
         say_summary(cli, id);
     return rc;
 }
+
+/* ---- splits ------------------------------------------------------------------------------------- */
+
+static void say_splits(struct cli *cli, const char *group, const json_t *ids)
+{
+    sw_auto(json) json_t *failed = cli->quiet ? NULL : cli_ids_in_state(cli, sw_state_name(SW_ERROR), NULL);
+    size_t bad = 0, i;
+    const json_t *id;
+
+    if (cli->quiet)
+        return;
+    json_array_foreach(ids, i, id)
+        bad += json_object_get(failed, json_string_value(id)) != NULL;
+    cli_say(cli, "%s: %zu splits are over, %zu of them failed", group, json_array_size(ids), bad);
+    if (bad)
+        cli_say(cli, "  next     slipway retry --failed %s", group);
+    cli_say(cli, "           slipway %s %s", bad ? "why" : "results", group);
+}
+
+int cli_attach_splits(struct cli *cli, const char *group, const json_t *ids, struct sw_error *err)
+{
+    int rc = cli_wait(cli, ids, -1, err);
+
+    if (cli_interrupt_count()) {
+        cli_attend(cli, NULL);
+        say_next_commands(cli, group);
+    } else if (rc == 0) {
+        say_splits(cli, group, ids);
+    }
+    return rc;
+}

@@ -18,4 +18,11 @@ void cli_attend(struct cli *cli, const char *id);
 /* Whether a watcher looks after the jobs that need one; nothing where none does. */
 void cli_say_watcher(struct cli *cli);
 
+/* The same for the splits of a group: says how each ended, and shows no log. */
+int cli_attach_splits(struct cli *cli, const char *group, const json_t *ids, struct sw_error *err);
+
+/* wait.c: until these are over; each end is said, and the first status that is not 0, in their order, is the
+ * program's. timeout_ms < 0: for ever. */
+int cli_wait(struct cli *cli, const json_t *ids, int64_t timeout_ms, struct sw_error *err);
+
 #endif

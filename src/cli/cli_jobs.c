@@ -15,17 +15,18 @@
 #include "cli/cli_interrupt.h"
 #include "core/selector.h"
 
-bool cli_names_each(const struct cli_args *args)
+bool cli_names_each(const struct cli_args *args, const json_t *ids)
 {
     for (size_t i = 0; i < args->word_count; i++)
         if (sw_selector_group(args->words[i]))
             return false;
-    return args->word_count > 0 && !cli_given_value(args, "label");
+    return args->word_count > 0 && !cli_given_value(args, "label") &&
+           json_array_size(ids) <= args->word_count;
 }
 
-bool cli_names_one(const struct cli_args *args)
+bool cli_names_one(const struct cli_args *args, const json_t *ids)
 {
-    return args->word_count == 1 && cli_names_each(args);
+    return args->word_count == 1 && cli_names_each(args, ids);
 }
 
 json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *err)

@@ -96,6 +96,8 @@ const struct cli_flag cli_job_flags[] = {
     JOB_FLAG("gpus", 0, "[TYPE:]N", "GPUs per node: 8 or H100:8; 0 for none", .key = "gpus",
              .set = sw_request_set),
     JOB_FLAG("nodes", 0, "N", "how many nodes", .key = "nodes", .set = sw_request_set),
+    JOB_FLAG("split", 0, "N", "that many jobs like it, each with its SPLIT_ID", .key = "splits",
+             .set = sw_request_set),
     JOB_FLAG("cpus", 0, "N", "CPU cores per node", .key = "cpus", .set = sw_request_set),
     JOB_FLAG("mem", 0, "SIZE", "memory per node, such as 64GiB", .key = "memory",
              .set = sw_request_set, .also = "memory"),

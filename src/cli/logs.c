@@ -6,6 +6,7 @@
 
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
+#include "core/selector.h"
 
 struct logs_options {
     bool follow, timestamps;
@@ -70,10 +71,9 @@ static int read_log(struct cli_follow *follow, const struct sw_log_options *opti
     return sw_wrap(err, "cannot read the log of '%s'", follow->id);
 }
 
-static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+static int logs_of(struct cli *cli, const struct cli_args *args, const char *id, struct sw_error *err)
 {
     const struct logs_options *options = args->options;
-    sw_autofree char *id = cli_select_one(cli, args->words[0], err);
     struct sw_log_options log_options = {
         .size = sizeof log_options,
         .attempt = bounded(options->attempt),
@@ -90,7 +90,7 @@ static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_erro
     struct cli_follow follow;
     int rc;
 
-    if (!id || check_attempt(cli, id, log_options.attempt, err) < 0)
+    if (check_attempt(cli, id, log_options.attempt, err) < 0)
         return -1;
     cli_follow_init(&follow, cli, id, log_options.one_replica ? log_options.replica : -1,
                     every ? options->status_every_ms : CLI_STATUS_EVERY_MS);
@@ -105,6 +105,30 @@ static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_erro
     return cli_interrupt_count() == 0 ? rc : cli_leave(cli, id, err);
 }
 
+/* The splits of a group one after the other, each under its name; the first code that is not 0 counts. */
+static int logs_of_split(struct cli *cli, const char *id, const void *args, struct sw_error *err)
+{
+    int before = cli->exit_status, rc;
+
+    if (cli_interrupt_count())
+        return 0;
+    cli_say_job(cli, id, "its log:");
+    rc = logs_of(cli, args, id, err);
+    cli->exit_status = before ? before : cli->exit_status;
+    return rc;
+}
+
+static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+{
+    bool state = sw_selector_group(args->words[0]);
+    sw_autofree char *one = state ? cli_select_one(cli, args->words[0], err) : NULL;
+    sw_auto(json) json_t *ids = state ? NULL : cli_select(cli, args, err);
+
+    if (one || json_array_size(ids) == 1)
+        return logs_of(cli, args, one ? one : json_string_value(json_array_get(ids, 0)), err);
+    return ids ? cli_each(cli, ids, logs_of_split, args, err) : -1;
+}
+
 const struct command command_logs = {
     .name = "logs",
     .alias = "log",
@@ -117,7 +141,8 @@ const struct command command_logs = {
         "Slurm the times of -t are true to 5 seconds. "
         "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
         "job's own exit code when the job is over. A log that is gone, with its container or its "
-        "folder, is an error (66). A time without a zone is UTC.",
+        "folder, is an error (66). A time without a zone is UTC. The logs of a group of splits come one "
+        "after the other.",
     .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",
     .flags = logs_flags,
     .options_size = sizeof(struct logs_options),

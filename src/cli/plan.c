@@ -91,6 +91,16 @@ static void add_order(struct sw_buf *out, const json_t *plan)
     sw_buf_add_char(out, '\n');
 }
 
+static void add_splits(struct sw_buf *out, const json_t *plan)
+{
+    const char *group = sw_json_str(plan, "group");
+    long long splits = sw_json_int(plan, "splits", 0);
+
+    if (group)
+        sw_buf_addf(out, "\nsplits: %lld jobs, %s-0 to %s-%lld; this is the first, SPLIT_ID is 0 in it\n",
+                    splits, group, group, splits - 1);
+}
+
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -106,6 +116,7 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
     add_values(&out, cli, json_object_get(plan, "values"));
     add_settings(&out, cli, json_object_get(plan, "settings"));
     add_order(&out, plan);
+    add_splits(&out, plan);
     if (sw_json_str(plan, "place"))
         sw_buf_addf(&out, "\nplace: %s\n", sw_json_str(plan, "place"));
     add_sends(&out, cli, json_object_get(plan, "sends"));

@@ -41,11 +41,52 @@ static int print_one(struct cli *cli, const char *id, const void *context, struc
     return 0;
 }
 
+/* ---- the manifest ---------------------------------------------------------------------------------- */
+
+static json_t *manifest_row(const json_t *job)
+{
+    const json_t *split = json_object_get(job, "split");
+    const char *place = sw_json_str(job, "results_place");
+
+    return sw_json_object(
+        SW_STR("id", sw_json_str(job, "id")),
+        SW_SUB_COPY("split_id", json_object_get(split, "id")),
+        SW_STR("status", sw_json_str(job, "status")),
+        SW_STR("results", sw_text_empty(place) ? NULL : place),
+        SW_SUB_COPY("outputs", json_object_get(job, "outputs")));
+}
+
+/* Where each of them left what it made, for a program that goes on with it. Complete: all splits of the group
+ * are there, and ended well. */
+static int print_manifest(struct cli *cli, const json_t *ids, struct sw_error *err)
+{
+    sw_auto(json) json_t *document = cli_status(cli, ids, SW_LOOK_REFRESH, err), *rows = json_array();
+    sw_auto(json) json_t *manifest = NULL;
+    const json_t *jobs = json_object_get(document, "jobs"), *job;
+    const json_t *split = json_object_get(json_array_get(jobs, 0), "split");
+    bool complete = document && (size_t)sw_json_int(split, "count", 0) <= json_array_size(jobs);
+    size_t i;
+
+    if (!document)
+        return -1;
+    cli_say_unreachable(cli, document);
+    json_array_foreach(jobs, i, job) {
+        complete = complete && cli_job_state(job) == SW_COMPLETE;
+        json_array_append_new(rows, manifest_row(job));
+    }
+    manifest = sw_json_object(SW_INT("version", 1), SW_STR("group", sw_json_str(split, "group")),
+                              SW_BOOL("complete", complete), SW_SUB("jobs", json_incref(rows)));
+    return cli_document_print(cli, manifest, err);
+}
+
 static int results_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
 
-    return ids ? cli_each(cli, ids, print_one, NULL, err) : -1;
+    if (!ids)
+        return -1;
+    return cli->format == CLI_TABLE ? cli_each(cli, ids, print_one, NULL, err)
+                                    : print_manifest(cli, ids, err);
 }
 
 const struct command command_results = {
@@ -55,8 +96,12 @@ const struct command command_results = {
     .description = "You see the place of the results on stdout, one line per job, ready for another "
                    "command: a folder of this machine, or HOST:PATH as scp and rsync take it. Results on a "
                    "Docker engine elsewhere are brought here first. Where outputs with `to:` went is said "
-                   "on stderr.",
-    .example = "ls \"$(slipway results last)\"",
+                   "on stderr.\n\n"
+                   "-o json is a manifest for the next job: for each split of a group its number, its "
+                   "results folder and where its outputs went; 'complete' says whether all splits are there "
+                   "and ended well.",
+    .example = "ls \"$(slipway results last)\"\nslipway results prep-k3v9q2xa -o json >manifest.json",
+    .shared = { cli_output_document },
     .max_args = CLI_MANY,
     .run = results_run,
 };

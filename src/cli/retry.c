@@ -6,7 +6,7 @@
 #include "cli/cli_attach.h"
 
 struct retry_options {
-    bool avoid_node, collect, yes;
+    bool avoid_node, collect, failed, yes;
 };
 
 static const struct cli_flag retry_flags[] = {
@@ -14,6 +14,8 @@ static const struct cli_flag retry_flags[] = {
       offsetof(struct retry_options, avoid_node) },
     { "collect", 0, NULL, "do not run the command: only bring its outputs to their destinations again",
       cli_apply_bool, offsetof(struct retry_options, collect) },
+    { "failed", 0, NULL, "of these jobs only those that ended in Error, such as some splits of a group",
+      cli_apply_bool, offsetof(struct retry_options, failed) },
     { "yes", 'y', NULL, "do not ask, even for several or Complete jobs", cli_apply_bool,
       offsetof(struct retry_options, yes) },
     CLI_LABEL_FLAG,
@@ -44,6 +46,26 @@ static char *question_about(struct cli *cli, const json_t *ids)
                ? sw_format("%s is Complete; run it again, over its results?", id) : NULL;
 }
 
+/* Those that ended in Error, as their platforms say now; said when there is none. Takes `ids`. */
+static json_t *only_failed(struct cli *cli, json_t *ids, struct sw_error *err)
+{
+    sw_auto(json) json_t *all = ids;
+    sw_auto(json) json_t *document = cli_status(cli, ids, SW_LOOK_REFRESH, err);
+    json_t *failed = document ? json_array() : NULL;
+    const json_t *job;
+    size_t i;
+
+    if (!document)
+        return NULL;
+    cli_say_unreachable(cli, document);
+    json_array_foreach(json_object_get(document, "jobs"), i, job)
+        if (cli_job_state(job) == SW_ERROR)
+            json_array_append(failed, json_object_get(job, "id"));
+    if (json_array_size(all) && !json_array_size(failed))
+        cli_say(cli, "none of these %zu jobs has failed: nothing was retried", json_array_size(all));
+    return failed;
+}
+
 static int retry_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const struct retry_options *options = args->options;
@@ -56,6 +78,8 @@ static int retry_run(struct cli *cli, const struct cli_args *args, struct sw_err
     if (options->collect && options->avoid_node)
         return sw_fail(err, SW_E_USAGE, "--collect goes where the outputs are: it takes no --avoid-node");
     ids = cli_select(cli, args, err);
+    if (ids && options->failed)
+        ids = only_failed(cli, ids, err);
     if (!ids)
         return -1;
     if (!options->yes && !options->collect && cli_can_ask(cli))
@@ -86,8 +110,11 @@ const struct command command_retry = {
         "is Complete, are tried again only after a question, unless -y is given.\n\n"
         "When only the upload failed, the training need not be repeated: '--collect' brings what the "
         "command left to the destinations under 'outputs:' and ends with the command's own exit code. "
-        "A failure of the network is repeated that way without being asked.",
-    .example = "slipway retry last --avoid-node\nslipway retry failed\nslipway retry --collect last",
+        "A failure of the network is repeated that way without being asked.\n\n"
+        "'--failed GROUP' repeats the splits of a group that failed, each with its SPLIT_ID, and leaves the "
+        "others as they are.",
+    .example = "slipway retry last --avoid-node\nslipway retry failed\nslipway retry --collect last\n"
+               "slipway retry --failed prep-k3v9q2xa",
     .flags = retry_flags,
     .options_size = sizeof(struct retry_options),
     .max_args = CLI_MANY,

@@ -116,7 +116,7 @@ static int rm_run(struct cli *cli, const struct cli_args *args, struct sw_error 
     ids = cli_select(cli, args, err);
     if (!ids)
         return -1;
-    if (!options->yes && !cli_names_each(args) && json_array_size(ids) && !cli_can_ask(cli)) {
+    if (!options->yes && !cli_names_each(args, ids) && json_array_size(ids) && !cli_can_ask(cli)) {
         sw_fail(err, SW_E_USAGE, "%zu job%s would be removed, and there is no terminal to ask on",
                 json_array_size(ids), json_array_size(ids) == 1 ? "" : "s");
         return sw_hint(err, "add -y, or name each job");

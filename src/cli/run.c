@@ -28,66 +28,108 @@ static const struct cli_flag run_flags[] = {
     { 0 }
 };
 
-static int submit(struct cli *cli, const struct sw_request *request, char id[SW_ID_SIZE],
-                  bool *already, struct sw_error *err)
+/* What was submitted: one job, or the splits of a group. */
+struct run_jobs {
+    struct cli *cli;
+    char group[SW_ID_SIZE];          /* "": no splits */
+    json_t *ids;
+    size_t already;                  /* of them, under the id that was given */
+};
+
+static void take_job(void *context, const struct sw_outcome *outcome)
+{
+    struct run_jobs *jobs = context;
+
+    if (outcome->err) {
+        cli_say(jobs->cli, "the job is remembered as %s: 'slipway status %s' tells what is known",
+                outcome->id, outcome->id);
+        return;
+    }
+    json_array_append_new(jobs->ids, json_string(outcome->id));
+    jobs->already += outcome->already;
+}
+
+static int submit(struct cli *cli, const struct sw_request *request, struct run_jobs *jobs,
+                  struct sw_error *err)
 {
     int result;
 
-    id[0] = '\0';
+    json_array_clear(jobs->ids);
+    jobs->already = 0;
     cli_interrupt_catch();
     cli->sending = true;
-    result = sw_submit_once(cli->session, request, id, already, err);
+    result = sw_submit_many(cli->session, request, jobs->group, take_job, jobs, err);
     cli->sending = false;
     cli_transfer_end(cli);
-    if (result == 0)
-        return 0;
-    if (id[0])
-        cli_say(cli, "the job is remembered as %s: 'slipway status %s' tells what is known", id,
-                id);
-    return -1;
+    if (result < 0 && json_array_size(jobs->ids))
+        cli_say(cli, "%s: %zu splits are submitted, the others are not", jobs->group,
+                json_array_size(jobs->ids));
+    return result;
 }
 
-static void say_submitted(struct cli *cli, const char *id, bool already)
+static void say_submitted(const struct run_jobs *jobs)
 {
+    struct cli *cli = jobs->cli;
+    const char *id = json_string_value(json_array_get(jobs->ids, 0)), *platform;
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *outcome = NULL;
 
     if (cli->quiet)
         return;
     job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
-    outcome = job && already ? cli_job_outcome(job) : NULL;
+    platform = job ? sw_json_str(job, "backend_type") : "?";
+    outcome = job && jobs->already && !jobs->group[0] ? cli_job_outcome(job) : NULL;
     if (outcome)
         cli_say_job(cli, id, "is there already: %s", outcome);
+    else if (!jobs->group[0])
+        cli_say_job(cli, id, "submitted to %s", platform);
+    else if (jobs->already)
+        cli_say_job(cli, jobs->group, "%zu splits, of which %zu were there already",
+                    json_array_size(jobs->ids), jobs->already);
     else
-        cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
+        cli_say_job(cli, jobs->group, "%zu splits submitted to %s", json_array_size(jobs->ids), platform);
+}
+
+static int detach(const struct run_jobs *jobs, struct sw_error *err)
+{
+    struct cli *cli = jobs->cli;
+    const json_t *id;
+    size_t i;
+
+    json_array_foreach(jobs->ids, i, id) {
+        cli_attend(cli, json_string_value(id));
+        cli_printf("%s\n", json_string_value(id));
+    }
+    id = json_array_get(jobs->ids, 0);
+    if (cli_flush() < 0)             /* the job runs: its id must not be lost */
+        cli_warn(cli, "the job is %s", jobs->group[0] ? jobs->group : json_string_value(id));
+    return cli_interrupt_count() ? cli_leave(cli, jobs->group[0] ? NULL : json_string_value(id), err) : 0;
 }
 
 static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const struct run_options *options = args->options;
     sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
-    char id[SW_ID_SIZE];
-    bool already = false;
+    sw_auto(json) json_t *ids = json_array();
+    struct run_jobs jobs = { .cli = cli, .ids = ids };
 
     if (!request || !cli_session(cli, err))
         return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
-    while (submit(cli, request, id, &already, err) < 0) {
+    while (submit(cli, request, &jobs, err) < 0) {
         if (!cli_trust_ask(cli, request, err))
             return -1;
         *err = (struct sw_error){ 0 };
     }
-    say_submitted(cli, id, already);
-    if (!options->detach)
-        return cli_attach(cli, id, cli_given_value(args, "status-every")
-                                       ? options->status_every_ms : CLI_STATUS_EVERY_MS,
-                          options->wait_for_capacity, err);
-    cli_attend(cli, id);
-    cli_printf("%s\n", id);
-    if (cli_flush() < 0)             /* the job runs: its id must not be lost */
-        cli_warn(cli, "the job is %s", id);
-    return cli_interrupt_count() ? cli_leave(cli, id, err) : 0;
+    say_submitted(&jobs);
+    if (options->detach)
+        return detach(&jobs, err);
+    if (jobs.group[0])
+        return cli_attach_splits(cli, jobs.group, ids, err);
+    return cli_attach(cli, json_string_value(json_array_get(ids, 0)),
+                      cli_given_value(args, "status-every") ? options->status_every_ms : CLI_STATUS_EVERY_MS,
+                      options->wait_for_capacity, err);
 }
 
 const struct command command_run = {
@@ -105,7 +147,12 @@ const struct command command_run = {
         "a bar below the log when the log tells it. With -d only the job's id is printed.\n"
         "\n"
         "A job that the platform can never schedule as it is (more nodes than there are, a limit below what "
-        "it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in the queue.",
+        "it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in the queue.\n"
+        "\n"
+        "--split N submits a group of N jobs that differ in SPLIT_ID alone (0 to N-1). It waits for all of "
+        "them, says how each ended, and ends with the first code that is not 0; 'slipway logs GROUP' shows "
+        "their logs, 'slipway retry --failed GROUP' repeats the failed ones. -d prints one id per line. With "
+        "--id GROUP a repeated submit sends only the splits that are missing.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
     .flags = run_flags,
     .shared = { cli_job_flags },

@@ -291,7 +291,7 @@ static int status_run(struct cli *cli, const struct cli_args *args, struct sw_er
         print_cards(cli, jobs);
         return 0;
     }
-    if (cli_names_one(args) && json_array_size(jobs) == 1)
+    if (cli_names_one(args, ids) && json_array_size(jobs) == 1)
         return cli_document_print(cli, json_array_get(jobs, 0), err);
     return cli_document_print(cli, document, err);
 }

@@ -3,7 +3,7 @@
  * wait.c - `slipway wait JOB...`: return when jobs are over, with their exit code.
  */
 #include "base/units.h"
-#include "cli/cli.h"
+#include "cli/cli_attach.h"
 #include "cli/cli_interrupt.h"
 
 struct wait_options {
@@ -49,21 +49,16 @@ static void tell_ended(struct cli *cli, const struct sw_outcome *outcome)
         cli_say_job(cli, outcome->id, "%s", text);
 }
 
-static int wait_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+int cli_wait(struct cli *cli, const json_t *ids, int64_t timeout_ms, struct sw_error *err)
 {
-    const struct wait_options *options = args->options;
-    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_autofree const char **list = cli_list(ids);
     struct statuses all = { .outcomes = { .cli = cli, .verb = "wait for", .tell = tell_ended } };
     struct sw_error why = { 0 };
     int waited;
 
-    if (!ids)
-        return -1;
     cli_interrupt_catch();
-    waited = sw_wait_many(cli->session, list, json_array_size(ids),
-                          cli_given_value(args, "timeout") ? options->timeout_ms : -1, stop_waiting,
-                          take_status, &all, &why);
+    waited = sw_wait_many(cli->session, list, json_array_size(ids), timeout_ms, stop_waiting, take_status,
+                          &all, &why);
     cli->exit_status = all.status;
     if (waited < 0 && cli_interrupt_count())
         return cli_leave(cli, json_array_size(ids) == 1 ? list[0] : NULL, err);
@@ -74,6 +69,14 @@ static int wait_run(struct cli *cli, const struct cli_args *args, struct sw_erro
                                         : sw_wrap(err, "waiting for '%s'", list[0]);
     }
     return cli_outcomes_end(&all.outcomes, err);
+}
+
+static int wait_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+{
+    const struct wait_options *options = args->options;
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
+
+    return ids ? cli_wait(cli, ids, cli_given_value(args, "timeout") ? options->timeout_ms : -1, err) : -1;
 }
 
 const struct command command_wait = {

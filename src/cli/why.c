@@ -124,7 +124,7 @@ static int why_run(struct cli *cli, const struct cli_args *args, struct sw_error
 {
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *all = json_array();
-    bool one = cli_names_one(args);
+    bool one = cli_names_one(args, ids);
     int rc;
 
     if (!ids)

@@ -12,15 +12,15 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { RANDOM_CHARS = 8, NAME_MAX_CHARS = SW_ID_MAX - 1 - RANDOM_CHARS };
+enum { RANDOM_CHARS = 8 };
 
-void sw_id_make(const char *name, char id[SW_ID_SIZE])
+static void make(const char *name, size_t longest, char id[SW_ID_SIZE])
 {
     static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
     unsigned char noise[RANDOM_CHARS];
     size_t used = 0;
 
-    for (; name && *name && used < NAME_MAX_CHARS; name++) {
+    for (; name && *name && used < longest - 1 - RANDOM_CHARS; name++) {
         unsigned char c = (unsigned char)*name;
 
         if (isascii(c) && isalpha(c))
@@ -42,6 +42,21 @@ void sw_id_make(const char *name, char id[SW_ID_SIZE])
     for (size_t i = 0; i < RANDOM_CHARS; i++)
         id[used++] = base32[noise[i] & 31];
     id[used] = '\0';
+}
+
+void sw_id_make(const char *name, char id[SW_ID_SIZE])
+{
+    make(name, SW_ID_MAX, id);
+}
+
+void sw_id_make_group(const char *name, char id[SW_ID_SIZE])
+{
+    make(name, SW_GROUP_MAX, id);
+}
+
+void sw_id_split(const char *group, int split, char id[SW_ID_SIZE])
+{
+    snprintf(id, SW_ID_SIZE, "%.*s-%d", SW_GROUP_MAX, group, split);
 }
 
 int sw_id_check(const char *id, struct sw_error *err)

@@ -12,4 +12,11 @@ void sw_id_make(const char *name, char id[SW_ID_SIZE]);   /* odd characters beco
 bool sw_id_valid(const char *id);
 int sw_id_check(const char *id, struct sw_error *err);      /* the same with a reason */
 
+/* Splits: jobs of one group, "GROUP-0" to "GROUP-7". The group has an id of its own, short enough for that,
+ * and each of its jobs has it as this label. */
+enum { SW_SPLITS_MAX = 10000, SW_GROUP_MAX = SW_ID_MAX - 5 };
+#define SW_LABEL_GROUP "slipway.group"
+void sw_id_make_group(const char *name, char id[SW_ID_SIZE]);
+void sw_id_split(const char *group, int split, char id[SW_ID_SIZE]);
+
 #endif

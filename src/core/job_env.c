@@ -28,6 +28,8 @@ const struct sw_job_variable sw_job_variables[] = {
     { "SLIPWAY_JOB_ID", SW_VARIABLE_OURS, NULL, "the job's id" },
     { "SLIPWAY_ATTEMPT", SW_VARIABLE_OURS, NULL, "which attempt this is, from 1" },
     { "SLIPWAY_RESULTS_DIR", SW_VARIABLE_OURS, NULL, "the results folder, as `{results_dir}`" },
+    { "SPLIT_ID", SW_VARIABLE_SPLIT, NULL, "with `splits`: which of them this is, from 0" },
+    { "SPLIT_COUNT", SW_VARIABLE_SPLIT, NULL, "with `splits`: how many there are" },
     { "CUDA_VISIBLE_DEVICES", SW_VARIABLE_GPUS, NULL, "the GPUs that the job has" },
     { "NVIDIA_VISIBLE_DEVICES", SW_VARIABLE_GPUS, NULL, "the GPUs that its container has" },
     { "PYTHONUNBUFFERED", SW_VARIABLE_DEFAULT, "1", "lines reach the log as they are printed" },
@@ -39,20 +41,35 @@ const struct sw_job_variable sw_job_variables[] = {
     { 0 }
 };
 
+static const char ours[] = "Slipway sets it, so a value here would be overridden";
+
+static const struct sw_job_variable *find(const char *name)
+{
+    const struct sw_job_variable *row = sw_job_variables;
+
+    while (row->name && strcmp(row->name, name) != 0)
+        row++;
+    return row->name ? row : NULL;
+}
+
+const char *sw_job_env_taken_by_splits(const char *name)
+{
+    const struct sw_job_variable *row = find(name);
+
+    return row && row->kind == SW_VARIABLE_SPLIT ? ours : NULL;
+}
+
 const char *sw_job_env_taken(const char *name)
 {
     /* By these a platform finds the processes of a job. */
     static const char *const marks[] = { "SLIPWAY_JOB_DIR", "SLIPWAY_TASK" };
-    static const char ours[] = "Slipway sets it, so a value here would be overridden";
+    const struct sw_job_variable *row = find(name);
 
-    for (const struct sw_job_variable *row = sw_job_variables; row->name; row++) {
-        if (strcmp(row->name, name) != 0)
-            continue;
+    if (row)
         return row->kind == SW_VARIABLE_OURS   ? ours
                : row->kind == SW_VARIABLE_GPUS ? "the GPUs that a job sees follow from 'gpus' (and "
                                                  "local.gpu_ids), so a value here would be overridden"
                                                : NULL;
-    }
     for (size_t i = 0; i < SW_COUNT(marks); i++)
         if (strcmp(marks[i], name) == 0)
             return ours;

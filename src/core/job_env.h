@@ -21,6 +21,7 @@ enum sw_job_variable_kind {
     SW_VARIABLE_DEFAULT,         /* `value`, unless the job, the image or the machine has one */
     SW_VARIABLE_INSIDE,          /* the same, in a container only */
     SW_VARIABLE_GPUS,            /* which GPUs it sees: follows from `gpus`; `env` may not name it */
+    SW_VARIABLE_SPLIT,           /* of a job with `splits`, whose plan has it in its environment */
 };
 
 struct sw_job_variable {
@@ -35,6 +36,9 @@ extern const struct sw_job_variable sw_job_variables[];
 
 /* Why the job's `env` may not name it: its value would be overridden. NULL: it may. Static. */
 const char *sw_job_env_taken(const char *name);
+
+/* The same for a job with `splits`. */
+const char *sw_job_env_taken_by_splits(const char *name);
 
 /* The job's own `env` without such names, which an older plan may hold. Owned; `env` may be NULL. */
 json_t *sw_job_env_own(const json_t *env);

@@ -35,6 +35,7 @@ enum sw_type {
 enum sw_scope {
     SW_JOB = 0,      /* what this job wants there */
     SW_CONNECTION,   /* which engine or cluster, and how to reach it: kept with the job's row */
+    SW_ACCOUNT,      /* who asks there: read from the profile for each connection, kept with no job */
 };
 
 /* The member of a typed struct that a row fills. Texts and documents are borrowed from what was filled from,

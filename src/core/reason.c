@@ -45,7 +45,9 @@ const struct sw_reason sw_reasons[] = {
     { SW_REASON_NODE_REFUSED,
       .failed = { "reason-" SW_REASON_NODE_REFUSED, SW_CLASS_INFRA, "node",
           ADVICE("the node did not take the job although the scheduler chose it: run it again; if it "
-                 "happens again, look at the node's GPUs") } },
+                 "happens again, look at the node's GPUs") },
+      .waiting = WAITING("the node that it was given cannot run it", 5 * MINUTE_MS,
+          "cancel it, and run it again elsewhere with 'slipway retry --avoid-node'") },
     { SW_REASON_PREEMPTED,
       .failed = { "reason-" SW_REASON_PREEMPTED, SW_CLASS_INFRA, "preempted",
           ADVICE("the platform took the machine back: run it again, from the last checkpoint") },
@@ -151,6 +153,11 @@ const struct sw_reason sw_reasons[] = {
     { SW_REASON_RESOURCES,
       .waiting = WAITING("the nodes it needs are busy", HOUR_MS,
           "ask for fewer GPUs, less memory or a shorter 'time:'") },
+    { SW_REASON_NO_CAPACITY,
+      .waiting = WAITING("no machine for it is free", 15 * MINUTE_MS,
+          "see what is free with 'slipway inventory', then cancel it and ask for fewer GPUs, "
+          "another shape or "
+          "another node group") },
     { SW_REASON_PRIORITY,
       .waiting = WAITING("jobs of higher priority are before it", HOUR_MS,
           "a shorter 'time:' lets a scheduler fit it in between") },

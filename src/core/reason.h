@@ -47,6 +47,7 @@
 #define SW_REASON_QUEUED            "queued"            /* it is in the platform's queue */
 #define SW_REASON_GPU_WAIT          "gpu-wait"          /* it waits for a free GPU */
 #define SW_REASON_RESOURCES         "resources"         /* the nodes that it needs are busy */
+#define SW_REASON_NO_CAPACITY       "no-capacity"       /* no machine for it is free, and none comes soon */
 #define SW_REASON_PRIORITY          "priority"          /* other jobs come before it */
 #define SW_REASON_LIMIT             "limit"             /* a limit on running jobs is reached */
 #define SW_REASON_DEPENDENCY        "dependency"        /* it waits for another job */

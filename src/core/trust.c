@@ -46,5 +46,5 @@ bool sw_variable_is_sensitive(const char *name)
 
 enum sw_trust sw_option_trust(const struct sw_option *row)
 {
-    return row->scope == SW_CONNECTION ? SW_TRUST_ALWAYS : row->trust;
+    return row->scope != SW_JOB ? SW_TRUST_ALWAYS : row->trust;
 }

@@ -131,7 +131,8 @@ static void add_rules(struct ssh_arguments *arguments, const struct sw_ssh *ssh)
 {
     static const char *const rules[][2] = {
         { "BatchMode", "yes" }, { "LogLevel", "ERROR" }, { "RequestTTY", "no" },
-        { "ForwardAgent", "no" }, { "ForwardX11", "no" }, { "ClearAllForwardings", "yes" },
+        { "ForwardAgent", "no" }, { "AddKeysToAgent", "no" }, { "ForwardX11", "no" },
+        { "ClearAllForwardings", "yes" },
         { "PermitLocalCommand", "no" }, { "RemoteCommand", "none" }, { "EscapeChar", "none" },
         { "ServerAliveInterval", "15" }, { "ServerAliveCountMax", "3" },
     };

@@ -89,6 +89,7 @@ static int plan_resources(struct sw_plan *plan, const json_t *job, struct sw_err
     const json_t *gpus = json_object_get(job, "gpus");
     const json_t *cpus = json_object_get(job, "cpus");
 
+    plan->splits = (int)sw_json_int(job, "splits", 0);
     plan->nodes = (int)sw_json_int(job, "nodes", 1);
     plan->cpus = json_number_value(cpus);
     if (json_is_integer(gpus))
@@ -243,6 +244,20 @@ static char *name_from_command(const struct sw_plan *plan)
     return end > base ? sw_strndup(base, (size_t)(end - base)) : sw_strdup("job");
 }
 
+static int plan_id(struct sw_plan *plan, const char *given, struct sw_error *err)
+{
+    if (given && plan->splits && strlen(given) > SW_GROUP_MAX)
+        return sw_fail(err, SW_E_USAGE, "--id: '%s' is too long for a group of splits, whose ids add a "
+                       "number to it: %d characters at most", given, SW_GROUP_MAX);
+    if (given)
+        snprintf(plan->job_id, sizeof plan->job_id, "%s", given);
+    else if (plan->splits)
+        sw_id_make_group(plan->name, plan->job_id);
+    else
+        sw_id_make(plan->name, plan->job_id);
+    return 0;
+}
+
 struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, const char *base_dir,
                              struct sw_error *err)
 {
@@ -257,14 +272,11 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
     plan->sources = json_incref(spec->sources);
     plan_launcher(plan, job);
     if (plan_command(plan, job, err) < 0 || plan_resources(plan, job, err) < 0 ||
-        plan_data(plan, job, err) < 0 || plan_environment(plan, job, err) < 0)
+        plan_data(plan, job, err) < 0 || plan_environment(plan, job, err) < 0 ||
+        sw_plan_check_splits(plan, err) < 0)
         return NULL;
 
     plan->name = sw_json_str(job, "name") ? sw_strdup(sw_json_str(job, "name"))
                                           : name_from_command(plan);
-    if (job_id)
-        snprintf(plan->job_id, sizeof plan->job_id, "%s", job_id);
-    else
-        sw_id_make(plan->name, plan->job_id);
-    return sw_take(plan);
+    return plan_id(plan, job_id, err) < 0 ? NULL : sw_take(plan);
 }

@@ -25,6 +25,8 @@ struct sw_plan {
     json_t *argv;              /* array of texts, or NULL */
     char *workdir;             /* absolute on the client, or as the user wrote it; NULL: default */
     char *base_dir;            /* folder that relative paths of the job file start from */
+    int splits;                /* how many jobs like it are in its group; 0: it is in none */
+    int split_id;              /* which of them it is, from 0 */
     int nodes;                 /* at least 1 */
     int gpus;                  /* per node; 0 = none */
     char *gpu_type;            /* NULL: any */
@@ -77,10 +79,16 @@ struct sw_plan {
     int command_exit;          /* ended with this code, and so does this attempt */
 };
 
+/* With `splits` the plan of the whole group, job_id is the group's; sw_plan_split() makes those that run. */
 struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, const char *base_dir,
                              struct sw_error *err);
 void sw_plan_free(struct sw_plan *plan);
 SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
+
+/* plan_split.c: one split of a group, its number in id, environment, label and texts; owned. */
+struct sw_plan *sw_plan_split(const struct sw_plan *group, int split_id, struct sw_error *err);
+/* SW_E_SPEC: its splits would write over each other's outputs. */
+int sw_plan_check_splits(const struct sw_plan *plan, struct sw_error *err);
 
 /* The user did not mention GPUs: their number is the default, 0. */
 bool sw_plan_gpus_unsaid(const struct sw_plan *plan);

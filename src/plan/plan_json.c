@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-enum plan_member { TEXT, WHOLE, WHOLE64, REAL, FLAG, DOCUMENT, LAUNCHER, FORMAT };
+enum plan_member { TEXT, WHOLE, SOME, WHOLE64, REAL, FLAG, DOCUMENT, LAUNCHER, FORMAT };
 
 static const struct plan_field {
     const char *key;
@@ -24,6 +24,7 @@ static const struct plan_field {
 #define WATCHED(name, kind) { #name, kind, offsetof(struct sw_plan, name), true }
     ROW(name, TEXT), ROW(platform, TEXT), ROW(image, TEXT), ROW(command, TEXT), ROW(argv, DOCUMENT),
     ROW(python, DOCUMENT), ROW(workdir, TEXT), ROW(base_dir, TEXT), WATCHED(nodes, WHOLE),
+    ROW(splits, SOME), ROW(split_id, SOME),
     WATCHED(gpus, WHOLE), ROW(gpu_type, TEXT), ROW(cpus, REAL), WATCHED(memory_bytes, WHOLE64),
     ROW(shm_bytes, WHOLE64), WATCHED(time_ms, WHOLE64), WATCHED(grace_ms, WHOLE64),
     ROW(keep_ms, WHOLE64), ROW(launcher, LAUNCHER), ROW(world_size_ranks, FLAG), ROW(env, DOCUMENT),
@@ -45,6 +46,8 @@ static json_t *field_to_json(const struct plan_field *field, const void *at)
         return *(char *const *)at ? sw_json_text(*(char *const *)at) : NULL;
     case WHOLE:
         return json_integer(*(const int *)at);
+    case SOME:                                     /* 0 is left out */
+        return *(const int *)at ? json_integer(*(const int *)at) : NULL;
     case WHOLE64:
         return json_integer(*(const int64_t *)at);
     case REAL:
@@ -68,6 +71,7 @@ static void field_from_json(const struct plan_field *field, json_t *value, void 
         *(char **)at = sw_strdup(json_string_value(value));
         break;
     case WHOLE:
+    case SOME:
         *(int *)at = (int)json_integer_value(value);
         break;
     case WHOLE64:

@@ -110,6 +110,7 @@ struct sw_sweep {
 
 struct sw_platform {
     const char *name;                        /* what users write after "platform:" */
+    const char *alias;                       /* another word for it, in job files and profiles too; or NULL */
     const char *summary;                     /* one line for `slipway platforms` */
     const struct sw_option *options;         /* its block of the job file */
     const struct sw_credential *credentials; /* NULL: needs none; ends with a row without name */

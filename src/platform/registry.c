@@ -9,10 +9,13 @@
 #include "base/text.h"
 #include "platform/platform.h"
 
+extern const struct sw_platform sw_platform_brev;
 extern const struct sw_platform sw_platform_docker;
 extern const struct sw_platform sw_platform_kubernetes;
+extern const struct sw_platform sw_platform_lepton;
 extern const struct sw_platform sw_platform_local;
 extern const struct sw_platform sw_platform_rehearsal;
+extern const struct sw_platform sw_platform_runai;
 extern const struct sw_platform sw_platform_slurm;
 #ifdef SW_TEST_PLATFORM                      /* one more, in a test program only (tests/contract/rest) */
 extern const struct sw_platform SW_TEST_PLATFORM;
@@ -23,6 +26,9 @@ static const struct sw_platform *const platforms[] = {
     &sw_platform_docker,
     &sw_platform_slurm,
     &sw_platform_kubernetes,
+    &sw_platform_lepton,
+    &sw_platform_runai,
+    &sw_platform_brev,
     &sw_platform_rehearsal,
 #ifdef SW_TEST_PLATFORM
     &SW_TEST_PLATFORM,
@@ -37,7 +43,7 @@ const struct sw_platform *sw_platform_at(size_t index)
 const struct sw_platform *sw_platform_find(const char *name)
 {
     for (size_t i = 0; i < SW_COUNT(platforms); i++)
-        if (strcmp(platforms[i]->name, name) == 0)
+        if (strcmp(platforms[i]->name, name) == 0 || sw_text_same(platforms[i]->alias, name))
             return platforms[i];
     return NULL;
 }

@@ -17,8 +17,6 @@
 
 #include "base/text.h"
 
-#define CHAIN_MAX 32                  /* sections that inherit one another; more is a mistake */
-
 /* ---- one section of one file ------------------------------------------------------------ */
 
 static void unknown_setting(struct spec_check *check, const struct sw_spec_platform *platform,
@@ -39,8 +37,10 @@ static void warn_credential_option(struct spec_check *check, const char *key,
     sw_autofree char *where = NULL, *text = NULL;
     const char *word = json_string_value(value);
 
-    /* A value with a slash is the path of a key file, which is a fine thing to write down. */
-    if (sw_text_empty(word) || strchr(word, '/') || !sw_spec_looks_like_credential(key))
+    /* A value with a slash is the path of a key file, which is a fine thing to write down; so is the name
+     * that a pull secret has on its platform. */
+    if (sw_text_empty(word) || strchr(word, '/') || sw_text_ends(key, "pull_secret") ||
+        !sw_spec_looks_like_credential(key))
         return;
     where = spec_where(check);
     text = sw_format("%s: '%s' looks like a credential: export it instead, or put it into "
@@ -50,7 +50,7 @@ static void warn_credential_option(struct spec_check *check, const char *key,
 
 /* Portable keys and the platform's options stand side by side in a section. */
 static void check_setting(struct spec_check *check, const struct sw_spec_platform *platform,
-                          const char *key, const json_t *value, json_t *values)
+                          const char *word, const char *key, const json_t *value, json_t *values)
 {
     const struct sw_option *portable = sw_option_find(sw_spec_keys, key);
     const struct sw_option *row = portable ? portable : sw_option_find(platform->options, key);
@@ -60,7 +60,7 @@ static void check_setting(struct spec_check *check, const struct sw_spec_platfor
     if (row && !portable)
         sw_path_add_key(&check->path, platform->name);
     sw_path_add_key(&check->path, key);
-    sw_path_add_key(&check->place, key);
+    sw_path_add_key(&check->place, word);
     if (!row)
         unknown_setting(check, platform, key);
     checked = row ? spec_check_value(check, row, value) : NULL;
@@ -72,17 +72,33 @@ static void check_setting(struct spec_check *check, const struct sw_spec_platfor
     spec_leave(check, mark);
 }
 
+/* What of a profile is in the words of NeMo-Run: "gpus_per_node is gpus", and what has no effect. */
+struct foreign_words {
+    struct sw_buf taken, unused;
+};
+
 static json_t *check_section(struct spec_check *check, const struct sw_spec_platform *platform,
-                             const json_t *section)
+                             const json_t *section, struct foreign_words *foreign)
 {
     json_t *values = json_object();
     const char *key;
     json_t *value;
 
     json_object_set_new(values, platform->name, json_object());
-    json_object_foreach((json_t *)section, key, value)
-        if (strcmp(key, "inherit") != 0 && strcmp(key, "platform") != 0)
-            check_setting(check, platform, key, value, values);
+    json_object_foreach((json_t *)section, key, value) {
+        sw_auto(json) json_t *own = NULL;
+        const char *word;
+
+        if (profile_is_own_word(key))
+            continue;
+        word = profile_word(platform, section, key, value, &own);
+        if (word)
+            check_setting(check, platform, key, word, own, values);
+        else
+            sw_buf_addf(&foreign->unused, "%s%s", foreign->unused.length ? ", " : "", key);
+        if (word && strcmp(word, key) != 0)
+            sw_buf_addf(&foreign->taken, "%s%s is %s", foreign->taken.length ? ", " : "", key, word);
+    }
     if (json_object_size(json_object_get(values, platform->name)) == 0)
         json_object_del(values, platform->name);
     spec_warn_credentials(check, values);
@@ -96,9 +112,10 @@ struct walk {
     const struct sw_profiles *profiles;
     const struct sw_spec_platform *platform;
     struct spec_check *check;
-    const char *chain[CHAIN_MAX];          /* on the way from the first section to this one */
+    const char *chain[PROFILE_CHAIN_MAX];          /* on the way from the first section to this one */
     size_t depth;
     json_t *done;                          /* names already merged: a diamond counts once */
+    struct foreign_words foreign;
 };
 
 static void add_values(struct walk *walk, const json_t *values, const json_t *sources)
@@ -129,7 +146,7 @@ static void add_section(struct walk *walk, const char *section)
             continue;
         profile_look_at(walk->check, walk->profiles, i, section);
         walk->check->sources = sources;
-        values = check_section(walk->check, walk->platform, object);
+        values = check_section(walk->check, walk->platform, object, &walk->foreign);
         walk->check->sources = NULL;
         note_untrusted(walk, i, values, sources);
         add_values(walk, values, sources);
@@ -158,9 +175,9 @@ static bool may_inherit(struct walk *walk, const char *section, size_t which,
         spec_complain(walk->check, "inherit: expected the name of a section, or a list of names");
     else if (is_in_chain(walk, name))
         spec_complain(walk->check, "profile [%s] inherits itself through [%s]", shown, child);
-    else if (walk->depth >= CHAIN_MAX)
+    else if (walk->depth >= PROFILE_CHAIN_MAX)
         spec_complain(walk->check, "profile [%s] inherits through more than %d sections", shown,
-                      CHAIN_MAX);
+                      PROFILE_CHAIN_MAX);
     else if (!spec_profile_exists(walk->profiles, name))
         spec_complain(walk->check, "profile [%s] inherits [%s], which does not exist", child,
                       shown);
@@ -173,10 +190,10 @@ static bool may_inherit(struct walk *walk, const char *section, size_t which,
 static void add_chain(struct walk *walk, const char *section)
 {
     size_t which = 0, count;
-    const json_t *inherit = profile_setting(walk->profiles, section, "inherit", &which);
+    const json_t *inherit = profile_parents(walk->profiles, section, &which);
     const struct sw_spec_platform *by_name = profile_platform_of_name(walk->check, section);
 
-    if (json_object_get(walk->done, section) || walk->depth >= CHAIN_MAX)
+    if (json_object_get(walk->done, section) || walk->depth >= PROFILE_CHAIN_MAX)
         return;
     json_object_set_new(walk->done, section, json_true());
     walk->chain[walk->depth++] = section;
@@ -190,6 +207,8 @@ static void add_chain(struct walk *walk, const char *section)
     }
     if (by_name && spec_profile_exists(walk->profiles, by_name->name))
         add_chain(walk, by_name->name);
+    if (by_name && by_name->alias && spec_profile_exists(walk->profiles, by_name->alias))
+        add_chain(walk, by_name->alias);
     walk->depth--;
 }
 
@@ -208,7 +227,8 @@ static json_t *inherited_names(const struct sw_profiles *profiles)
         if (!profiles->files[i])
             continue;
         json_object_foreach(sw_document_value(profiles->files[i]), name, section) {
-            const json_t *inherit = json_object_get(section, "inherit");
+            const json_t *own = json_object_get(section, "inherit");
+            const json_t *inherit = own ? own : json_object_get(section, "extends");
 
             if (json_is_string(inherit))
                 json_object_set_new(names, json_string_value(inherit), json_true());
@@ -251,6 +271,18 @@ static void add_shared_value(struct walk *walk, size_t which, const char *sectio
     add_values(walk, values, sources);
 }
 
+/* Or inherits one that does. */
+static bool belongs_to_a_platform(const json_t *section)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)section, key, value)
+        if (profile_is_own_word(key))
+            return true;
+    return false;
+}
+
 static void add_shared(struct walk *walk)
 {
     sw_auto(json) json_t *inherited = inherited_names(walk->profiles);
@@ -262,8 +294,8 @@ static void add_shared(struct walk *walk)
         if (!walk->profiles->files[i])
             continue;
         json_object_foreach(sw_document_value(walk->profiles->files[i]), section, object) {
-            if (profile_platform_of_name(walk->check, section) ||
-                json_object_get(object, "platform") || json_object_get(inherited, section))
+            if (profile_platform_of_name(walk->check, section) || json_object_get(inherited, section) ||
+                belongs_to_a_platform(object))
                 continue;
             json_object_foreach(object, key, value) {
                 profile_look_at(walk->check, walk->profiles, i, section);
@@ -271,6 +303,23 @@ static void add_shared(struct walk *walk)
             }
         }
     }
+}
+
+/* One note, however many words and sections; later questions about the same profile read no notes. */
+static void note_foreign(struct walk *walk, const char *section)
+{
+    struct foreign_words *foreign = &walk->foreign;
+    sw_autofree char *shown = spec_shown(section), *text = NULL;
+
+    if (foreign->taken.length || foreign->unused.length) {
+        text = sw_format("profile [%s] has words of NeMo-Run%s%s%s%s", shown,
+                         foreign->taken.length ? ": " : "", sw_buf_text(&foreign->taken),
+                         foreign->unused.length ? "; without effect here: " : "",
+                         sw_buf_text(&foreign->unused));
+        json_array_append_new(walk->check->warnings, sw_json_text(text));
+    }
+    sw_buf_done(&foreign->taken);
+    sw_buf_done(&foreign->unused);
 }
 
 void spec_add_profile(struct spec_level *into, const struct sw_profiles *profiles,
@@ -284,5 +333,6 @@ void spec_add_profile(struct spec_level *into, const struct sw_profiles *profile
 
     if (spec_profile_exists(profiles, section))
         add_chain(&walk, section);
+    note_foreign(&walk, section);
     add_shared(&walk);
 }

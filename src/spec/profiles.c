@@ -158,6 +158,13 @@ const json_t *profile_setting(const struct sw_profiles *profiles, const char *se
     return NULL;
 }
 
+const json_t *profile_parents(const struct sw_profiles *profiles, const char *section, size_t *which)
+{
+    const json_t *parents = profile_setting(profiles, section, "inherit", which);
+
+    return parents ? parents : profile_setting(profiles, section, "extends", which);
+}
+
 void profile_look_at(struct spec_check *check, const struct sw_profiles *profiles, size_t which,
                      const char *section)
 {
@@ -173,35 +180,62 @@ const struct sw_spec_platform *profile_platform_of_name(const struct spec_check 
                                                         const char *section)
 {
     const struct sw_spec_platform *best = NULL;
+    size_t longest = 0;
 
-    for (size_t i = 0; i < check->platform_count; i++) {
-        const char *name = check->platforms[i].name;
-        size_t length = strlen(name);
+    for (size_t i = 0; i < 2 * check->platform_count; i++) {
+        const struct sw_spec_platform *platform = &check->platforms[i / 2];
+        const char *name = i % 2 ? platform->alias : platform->name;
+        size_t length = name ? strlen(name) : 0;
 
-        if (strncmp(section, name, length) == 0 &&
-            (section[length] == '\0' || section[length] == '_') &&
-            (!best || length > strlen(best->name)))
-            best = &check->platforms[i];
+        if (length > longest && strncmp(section, name, length) == 0 &&
+            (section[length] == '\0' || section[length] == '_')) {
+            best = platform;
+            longest = length;
+        }
     }
     return best;
 }
 
-const struct sw_spec_platform *spec_profile_platform(const struct sw_profiles *profiles,
-                                                     const char *section,
-                                                     struct spec_check *check)
+static const struct sw_spec_platform *platform_within(const struct sw_profiles *profiles, const char *section,
+                                                      struct spec_check *check, int depth);
+
+/* [pretrain] extends [cluster], which names its platform. */
+static const struct sw_spec_platform *platform_of_parents(const struct sw_profiles *profiles,
+                                                          const char *section, struct spec_check *check,
+                                                          int depth)
+{
+    const struct sw_spec_platform *found = NULL;
+    size_t which, i = 0;
+    const json_t *parents = profile_parents(profiles, section, &which);
+    const char *name;
+
+    do {
+        name = json_string_value(json_is_array(parents) ? json_array_get(parents, i++) : parents);
+        found = name ? platform_within(profiles, name, check, depth) : NULL;
+    } while (!found && name && json_is_array(parents));
+    return found;
+}
+
+static const struct sw_spec_platform *platform_within(const struct sw_profiles *profiles, const char *section,
+                                                      struct spec_check *check, int depth)
 {
     const struct sw_spec_platform *by_name = profile_platform_of_name(check, section), *named;
     size_t which = 0, count = 0;
-    const json_t *key = profile_setting(profiles, section, "platform", &which);
+    const char *word = "platform";
+    const json_t *key = profile_setting(profiles, section, word, &which);
     sw_autofree const char **words = NULL;
     sw_autofree char *shown = NULL, *mean = NULL;
 
     if (!key)
+        key = profile_setting(profiles, section, word = "executor", &which);
+    if (!key && !by_name && depth > 0)
+        return platform_of_parents(profiles, section, check, depth - 1);
+    if (!key)
         return by_name;
     profile_look_at(check, profiles, which, section);
-    spec_enter(check, "platform");
+    spec_enter(check, word);
     if (!json_is_string(key)) {
-        spec_complain(check, "platform: expected text");
+        spec_complain(check, "%s: expected text", word);
         return by_name;
     }
     named = spec_platform(check->platforms, check->platform_count, json_string_value(key));
@@ -215,4 +249,11 @@ const struct sw_spec_platform *spec_profile_platform(const struct sw_profiles *p
     if (by_name && by_name != named)
         spec_complain(check, "platform '%s' contradicts the name of section [%s]", shown, section);
     return named;
+}
+
+const struct sw_spec_platform *spec_profile_platform(const struct sw_profiles *profiles,
+                                                     const char *section,
+                                                     struct spec_check *check)
+{
+    return platform_within(profiles, section, check, PROFILE_CHAIN_MAX);
 }

@@ -163,8 +163,11 @@ static void name_platforms(json_t *properties, const struct sw_spec_platform *pl
     sw_auto(json) json_t *names = json_array();
     sw_auto(json) json_t *item = NULL;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         json_array_append_new(names, json_string(platforms[i].name));
+        if (platforms[i].alias)
+            json_array_append_new(names, json_string(platforms[i].alias));
+    }
     item = sw_json_object(SW_SUB_COPY("enum", names));
     json_object_set_new(schema, "anyOf",
                         json_pack("[O, {s:s, s:O}]", item, "type", "array", "items", item));
@@ -185,6 +188,8 @@ json_t *sw_spec_schema(const struct sw_spec_platform *platforms, size_t count)
         sw_buf_clear(&path);
         sw_path_add_key(&path, row.name);
         json_object_set_new(properties, row.name, schema_of(&row, &path));
+        if (platforms[i].alias)
+            json_object_set(properties, platforms[i].alias, json_object_get(properties, row.name));
     }
     return sw_json_object(
         SW_STR("$schema", "https://json-schema.org/draft/2020-12/schema"),

@@ -17,6 +17,7 @@
 struct sw_spec_platform {
     const char *name;
     const struct sw_option *options;
+    const char *alias;                      /* another word for it; NULL: none */
 };
 
 /* A profile section after inheritance: values with the place each came from. */

@@ -19,7 +19,7 @@ const struct sw_spec_platform *spec_platform(const struct sw_spec_platform *plat
                                              size_t count, const char *name)
 {
     for (size_t i = 0; name && i < count; i++)
-        if (strcmp(platforms[i].name, name) == 0)
+        if (strcmp(platforms[i].name, name) == 0 || sw_text_same(platforms[i].alias, name))
             return &platforms[i];
     return NULL;
 }
@@ -131,8 +131,14 @@ static json_t *check_block(struct spec_check *check, const struct sw_spec_platfo
                            const json_t *value)
 {
     const struct sw_option row = { platform->name, SW_GROUP, .fields = platform->options };
+    json_t *checked = spec_check_value(check, &row, value);
 
-    return spec_check_value(check, &row, value);
+    for (const struct sw_option *option = platform->options; option && option->name; option++)
+        if (option->scope == SW_ACCOUNT && json_object_get(checked, option->name))
+            spec_complain(check,
+                          "%s.%s says who asks: it belongs into your profile or the environment, not into a "
+                          "job", platform->name, option->name);
+    return checked;
 }
 
 static bool same_value(const struct sw_option *row, const json_t *a, const json_t *b)
@@ -198,15 +204,22 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
         const struct sw_option *row = sw_option_find(sw_spec_keys, key);
         const struct sw_spec_platform *platform =
             row ? NULL : spec_platform(check->platforms, check->platform_count, key);
-        struct spec_mark mark = spec_enter(check, key);
-        json_t *checked = row        ? spec_check_value(check, row, value)
-                          : platform ? check_block(check, platform, value)
-                                     : NULL;
+        const char *name = platform ? platform->name : key;
+        struct spec_mark mark = { check->path.length, check->place.length };
+        json_t *checked;
 
+        sw_path_add_key(&check->path, name);
+        sw_path_add_key(&check->place, key);
+        checked = row        ? spec_check_value(check, row, value)
+                  : platform ? check_block(check, platform, value)
+                             : NULL;
         if (!row && !platform)
             unknown_top_key(check, key);
+        if (checked && json_object_get(values, name))
+            spec_complain(check, "'%s' and '%s' are one platform: keep one of the blocks", name,
+                          platform->alias);
         if (checked)
-            json_object_set_new(values, key, checked);
+            json_object_set_new(values, name, checked);
         spec_leave(check, mark);
     }
     for (size_t i = 0; i < check->platform_count; i++)

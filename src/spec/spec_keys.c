@@ -8,6 +8,7 @@
  */
 #include "spec/spec.h"
 
+#include "core/id.h"
 #include "core/job_event.h"
 #include "core/stop.h"
 
@@ -62,7 +63,7 @@ static const struct sw_option config_output_fields[] = {
 };
 
 static const struct sw_option output_fields[] = {
-    { "to", SW_TEXT, .help = "where it goes: a path or a URI; {id} is the job's id" },
+    { "to", SW_TEXT, .help = "where it goes: a path or a URI; {id} is the job's id, {split_id} its split" },
     { "every", SW_DURATION, .least = SECOND, .help = "how often it is copied while the job runs" },
     { "exclude", SW_TEXTS, .help = "file patterns that stay behind" },
     { 0 }
@@ -143,6 +144,8 @@ const struct sw_option sw_spec_keys[] = {
       .help = "GPUs per node: COUNT or TYPE:COUNT; 0 is CPU only" },
     { "nodes", SW_WHOLE, .flag = "nodes", .initial = "1", .least = 1, .most = 4096,
       .help = "how many nodes" },
+    { "splits", SW_WHOLE, .flag = "split", .least = 1, .most = SW_SPLITS_MAX,
+      .help = "how many jobs like this one, each with its SPLIT_ID" },
     { "cpus", SW_NUMBER, .flag = "cpus", .help = "CPU cores per node" },
     { "memory", SW_SIZE, .flag = "mem", .least = MIB, .help = "main memory per node" },
     { "shm", SW_SIZE, .flag = "shm", .least = MIB, .help = "size of /dev/shm" },

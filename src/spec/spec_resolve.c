@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/id.h"
 #include "core/job_env.h"
 #include "spec/spec_internal.h"
 
@@ -149,7 +150,7 @@ static json_t *wanted_platforms(struct resolving *now)
             continue;
         json_object_set(now->level.sources, "platform",
                         json_object_get(now->documents[i].sources, "platform"));
-        return json_incref(said);
+        return json_copy(said);
     }
     if (now->of_profile) {
         sw_autofree char *source = sw_format("profile [%s]", in->profile);
@@ -181,6 +182,8 @@ static void choose_platform(struct resolving *now)
 
         if (i == now->input->choice)
             now->platform = found;
+        if (found)
+            json_array_set_new(list, i, json_string(found->name));
     }
     json_object_set(now->level.values, "platform", list);
 }
@@ -257,6 +260,7 @@ static void check_secrets(struct resolving *now)
 
 static void check_env(struct resolving *now)
 {
+    bool splits = json_object_get(now->level.values, "splits");
     const char *name;
     json_t *value;
 
@@ -264,8 +268,26 @@ static void check_env(struct resolving *now)
         sw_autofree char *path = sw_format("env.%s", name);
         const char *why = sw_job_env_taken(name);
 
+        if (!why && splits)
+            why = sw_job_env_taken_by_splits(name);
         if (why)
             spec_problem(&now->problems, sw_json_str(now->level.sources, path), "env.%s: %s", name, why);
+    }
+}
+
+static void check_labels(struct resolving *now)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(json_object_get(now->level.values, "labels"), name, value) {
+        sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+
+        sw_buf_add(&path, "labels");
+        sw_path_add_key(&path, name);
+        if (strcmp(name, SW_LABEL_GROUP) == 0)
+            spec_problem(&now->problems, sw_json_str(now->level.sources, sw_buf_text(&path)),
+                         "%s: 'splits' sets it, so a value here would be overridden", sw_buf_text(&path));
     }
 }
 
@@ -309,6 +331,9 @@ static struct sw_spec *make_spec(struct resolving *now)
     struct sw_spec *spec = sw_new(struct sw_spec);
 
     spec->options = take_options(now);
+    for (const struct sw_option *row = now->platform->options; row && row->name; row++)
+        if (row->scope == SW_ACCOUNT)        /* open() gets it from the profile of that day */
+            json_object_del(spec->options, row->name);
     spec->job = sw_take(now->level.values);
     spec->sources = take_sources(now);
     spec->warnings = sw_take(now->check.warnings);
@@ -344,6 +369,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);
         check_env(&now);
+        check_labels(&now);
         spec_check_config_paths(&now.level, &now.problems);
     }
     if (spec_problems_report(&now.problems, err) < 0)

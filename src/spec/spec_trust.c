@@ -108,6 +108,21 @@ static bool needs_trust(const struct trust_listing *list, const struct sw_option
     return row && sw_option_trust(row) >= list->least;
 }
 
+/* Whatever platform the section turns out to be for, and whatever it calls the key. */
+static bool any_needs_trust(const struct trust_listing *list, const json_t *section, const char *word,
+                            const json_t *value)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct sw_spec_platform *platform = &list->platforms[i];
+        sw_auto(json) json_t *own = NULL;
+        const char *key = profile_word(platform, section, word, value, &own);
+
+        if (key && (needs_trust(list, sw_spec_keys, key) || needs_trust(list, platform->options, key)))
+            return true;
+    }
+    return false;
+}
+
 static void list_section(const struct trust_listing *list, const char *section, const json_t *object)
 {
     const char *key, *name;
@@ -115,16 +130,13 @@ static void list_section(const struct trust_listing *list, const char *section, 
 
     json_object_foreach((json_t *)object, key, value) {
         sw_autofree char *variable = profile_variable_name(section, key);
-        bool found = needs_trust(list, sw_spec_keys, key) || sw_variable_is_sensitive(variable);
 
-        for (size_t i = 0; i < list->count && !found; i++)
-            found = needs_trust(list, list->platforms[i].options, key);
-        if (found)
+        if (any_needs_trust(list, object, key, value) || sw_variable_is_sensitive(variable))
             list_key(list, section, key);
-        if (strcmp(key, "env") == 0)
+        if (strcmp(key, "env") == 0 || strcmp(key, "env_vars") == 0)
             json_object_foreach(value, name, text)
                 if (sw_variable_is_sensitive(name)) {
-                    sw_autofree char *inner = sw_format("env.%s", name);
+                    sw_autofree char *inner = sw_format("%s.%s", key, name);
 
                     list_key(list, section, inner);
                 }

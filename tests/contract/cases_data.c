@@ -14,7 +14,8 @@
 static char *results_of(struct trial *here, const char *job)
 {
     struct sw_error err = { 0 };
-    char *dir = sw_results_dir(here->session, job, &err);
+    char *dir = here->fixture->results ? here->fixture->results(job)
+                                       : sw_results_dir(here->session, job, &err);
 
     if (!dir)
         fail_msg("results of '%s': %s", job, err.message);
@@ -390,10 +391,10 @@ const struct contract_case cases_data[] = {
     CLAIM(a_data_server_that_does_not_answer_is_a_failure_of_the_network, COMMANDS),
     CLAIM(an_input_that_does_not_exist_fails_before_the_command_runs, COMMANDS),
     CLAIM(the_config_is_written_where_the_command_finds_it, COMMANDS),
-    CLAIM(results_can_be_brought_home, COMMANDS),
-    CLAIM(links_of_results_stay_links_and_lead_nowhere_else, COMMANDS),
+    CLAIM(results_can_be_brought_home, COMMANDS | RESULTS),
+    CLAIM(links_of_results_stay_links_and_lead_nowhere_else, COMMANDS | RESULTS),
     CLAIM(results_of_a_failed_job_are_kept, COMMANDS),
-    CLAIM(paths_are_seen_as_the_platform_sees_them, 0),
+    CLAIM(paths_are_seen_as_the_platform_sees_them, PATHS),
     CLAIM(a_removed_job_leaves_nothing, 0),
     CLAIM(a_running_job_is_not_removed, 0),
     CLAIM(the_id_of_a_removed_job_can_be_used_again, 0),

@@ -104,8 +104,40 @@ static void several_jobs_are_waited_for_tried_again_and_removed_in_one_call_each
     }
 }
 
+/* A group: each split has its number, wherever it runs; one that failed has it again. */
+static void splits_find_their_number_also_when_one_is_tried_again(void **state)
+{
+    struct trial *here = *state;
+    struct sw_request *made = request_shell(here,
+        "echo \"$SPLIT_ID {split_id} of $SPLIT_COUNT\"; test $SPLIT_ID != 1 || test $SLIPWAY_ATTEMPT = 2");
+    struct told told = { 0 };
+    struct sw_error err = { 0 };
+    char group[SW_ID_SIZE];
+    int attempt = 0;
+
+    set(made, "splits", "3");
+    set(made, "retry.max", "0");
+    expect_ok(sw_submit_many(here->session, made, group, take, &told, &err), &err, "submit");
+    sw_request_free(made);
+    assert_int_equal(told.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(wait_until_over(here, told.ids[i]), i == 1);
+    expect_ok(sw_retry(here->session, told.ids[1], false, &attempt, &err), &err, "retry");
+    assert_int_equal(wait_until_over(here, told.ids[1]), 0);
+    for (size_t i = 0; i < 3; i++) {
+        struct log log = read_log(here, told.ids[i], -1, false);
+        char line[32];
+
+        snprintf(line, sizeof line, "%zu %zu of 3\n", i, i);
+        if (!strstr(log.bytes, line))
+            fail_msg("the log of '%s' is: %s", told.ids[i], log.bytes);
+        log_done(&log);
+    }
+}
+
 const struct contract_case cases_many[] = {
     CLAIM(several_jobs_are_canceled_in_one_call_and_a_bad_one_stops_none, 0),
     CLAIM(several_jobs_are_waited_for_tried_again_and_removed_in_one_call_each, 0),
+    CLAIM(splits_find_their_number_also_when_one_is_tried_again, COMMANDS),
     { 0 }
 };

@@ -35,6 +35,8 @@ static struct sw_request *job_with(struct trial *here, const char *text)
     set(made, "retry.max", "0");
     if (strcmp(here->fixture->name, "docker") == 0)
         set(made, "docker.network", "host");
+    if (strcmp(here->fixture->name, "brev") == 0)
+        set(made, "brev.network", "host");
     if (strcmp(here->fixture->name, "kubernetes") == 0)
         set(made, "kubernetes.host_network", "true");
     return made;

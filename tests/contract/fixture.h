@@ -36,8 +36,11 @@ enum need {
     OWN_ROOT = 1 << 5,      /* the job has a container */
     EXEC = 1 << 6,          /* a command can be run beside a job */
     LINE_ENDS = 1 << 7,     /* a carriage return at the end of a line stays in the log */
+    RAW_LOG = 1 << 8,       /* a log has every byte as it was written, also what is no text */
+    RESULTS = 1 << 9,       /* results can be brought to this machine */
+    PATHS = 1 << 10,        /* files there can be looked at without a job */
 };
-enum { NEED_COUNT = 8 };
+enum { NEED_COUNT = 11 };
 
 struct fixture {
     const char *name;
@@ -58,16 +61,26 @@ struct fixture {
     const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */
     const char *(*missing)(unsigned bit);/* the same, found out at run time; may be NULL */
     const char *command_key;             /* the key that shell text goes to; NULL: none */
+    /* Where a case sees results of a job to which the platform does not lead; owned. May be NULL. */
+    char *(*results)(const char *job);
 };
 
 int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum behaviour wanted,
                 int64_t number, struct sw_error *err);
 
+/* fixture_docker.c: a socket beside the engine that leads to it, disturbed like `api` (NULL: not); and one
+ * GPU for this case alone. */
+void docker_fixture_lead(const char *dir, const char *api, char *link, size_t size);
+void docker_fixture_own_gpu(const char *dir);
+
+extern const struct fixture fixture_brev;
 extern const struct fixture fixture_docker;
 extern const struct fixture fixture_kubernetes;
+extern const struct fixture fixture_lepton;
 extern const struct fixture fixture_local;
 extern const struct fixture fixture_rehearsal;
 extern const struct fixture fixture_rest;
+extern const struct fixture fixture_runai;
 extern const struct fixture fixture_slurm;
 
 #endif

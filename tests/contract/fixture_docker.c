@@ -50,10 +50,10 @@ static void lead_to(const char *dir, const char *target, char *link, size_t size
         abort();
 }
 
-static void disturb(const char *dir, const char *api)
+void docker_fixture_lead(const char *dir, const char *api, char *link, size_t size)
 {
     static char real[256];
-    char path[128], host[600], engine[256], link[240];
+    char path[128], engine[256];
 
     if (!*real)
         snprintf(real, sizeof real, "%s", getenv("DOCKER_HOST"));
@@ -63,20 +63,35 @@ static void disturb(const char *dir, const char *api)
     if (api)
         fault_proxy_begin(&(struct fault_proxy){ .listen = path, .real = engine, .list = "/containers/json",
                                                  .start = "/start", .empty = "[]" }, api);
-    lead_to(dir, api ? path : engine, link, sizeof link);
+    lead_to(dir, api ? path : engine, link, size);
+}
+
+void docker_fixture_own_gpu(const char *dir)
+{
+    char gpu[160];
+
+    /* Other cases' containers stay on the engine. */
+    snprintf(gpu, sizeof gpu, "GPU%s", strrchr(dir, '-'));
+    setenv("SLIPWAY_DOCKER_GPUS", gpu, 1);
+}
+
+static void disturb(const char *dir, const char *api)
+{
+    static char real[256];
+    char host[600], link[240];
+
+    if (!*real)
+        snprintf(real, sizeof real, "%s", getenv("DOCKER_HOST"));
+    docker_fixture_lead(dir, api, link, sizeof link);
     snprintf(host, sizeof host, "%s%s", is_far(real) ? real : "unix://", link);
     setenv("DOCKER_HOST", host, 1);
 }
 
 static void begin(const char *dir)
 {
-    char gpu[160];
-
     disturb(dir, NULL);
     snprintf(mount, sizeof mount, "%s:%s", dir, dir);
-    /* One GPU of its own for each case: other cases' containers stay on the engine. */
-    snprintf(gpu, sizeof gpu, "GPU%s", strrchr(dir, '-'));
-    setenv("SLIPWAY_DOCKER_GPUS", gpu, 1);
+    docker_fixture_own_gpu(dir);
     setenv("DOCKER_KEEP_CONNECTION", "1s", 1);       /* no process may stay behind */
 }
 

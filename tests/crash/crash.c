@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crash.c - `crash ... PLATFORM submit|cancel|remove|supervisor`: the crash matrix.
+ * crash.c - `crash ... PLATFORM submit|splits|cancel|remove|supervisor`: the crash matrix.
  *
  * The client (or the supervisor) is killed at its 1st, 2nd, 3rd ... call that changes the world,
  * each time in a fresh folder, until it gets through alive. After each crash this process, which
@@ -50,8 +50,8 @@ static const struct actor actors[] = {
     { "rehearsal", "rehearsal.script", "running 50ms, exit 0", "running", false },
 };
 
-enum what { SUBMIT, CANCEL, REMOVE, SUPERVISOR };
-static const char *const what_names[] = { "submit", "cancel", "remove", "supervisor" };
+enum what { SUBMIT, SPLITS, CANCEL, REMOVE, SUPERVISOR };
+static const char *const what_names[] = { "submit", "splits", "cancel", "remove", "supervisor" };
 
 /* ---- outcomes ---------------------------------------------------------------------------------- */
 
@@ -88,11 +88,13 @@ struct trial {
     const char *when;          /* "before" or "after" */
     int point;
     char dir[64], state_dir[80], marks[80], log[80];
+    char id[SW_ID_SIZE];       /* the job that is looked at */
     struct sw_session *session;
     struct result *result;
 };
 
 #define ID "crash-job"
+enum { SPLIT_COUNT = 3 };
 
 static enum outcome broken(struct trial *trial, const char *fmt, ...) SW_PRINTF(2, 3);
 static enum outcome broken(struct trial *trial, const char *fmt, ...)
@@ -186,7 +188,7 @@ static int look(struct trial *trial, struct seen *seen)
 {
     struct sw_error err = { 0 };
     struct sw_session *session = session_of(trial);
-    char *text = session ? sw_status(session, ID, SW_LOOK_REFRESH, &err) : NULL;
+    char *text = session ? sw_status(session, trial->id, SW_LOOK_REFRESH, &err) : NULL;
     sw_auto(json) json_t *job = text ? json_loads(text, 0, NULL) : NULL;
 
     sw_text_free(text);
@@ -285,6 +287,26 @@ static enum outcome try_submit(struct trial *trial, const char *job)
     if (survived && outcome != RAN_ONCE)
         return broken(trial, "no process was killed, and yet: %s", outcome_names[outcome]);
     return survived ? SURVIVED : outcome;
+}
+
+/* Right after the crash, whatever the dead one left: those that are there are found, and each runs once. */
+static enum outcome try_splits(struct trial *trial, const char *job)
+{
+    bool survived = !was_killed(run_client(trial, true, "splits", job));
+    struct seen seen;
+
+    if (run_client(trial, false, "splits", job) != 0)
+        return broken(trial, "a second submit of the same group fails");
+    for (int i = 0; i < SPLIT_COUNT; i++) {
+        snprintf(trial->id, sizeof trial->id, "%s-%d", ID, i);
+        if (settle(trial, &seen) < 0)
+            return BROKEN;
+        if (!seen.known || strcmp(seen.status, "Complete") != 0)
+            return broken(trial, "split %d is %s (%s: %s)", i, seen.status, seen.reason, seen.message);
+    }
+    if (expect_marks(trial, SPLIT_COUNT) < 0 || expect_no_process(trial) < 0)
+        return BROKEN;
+    return survived ? SURVIVED : RAN_ONCE;
 }
 
 static int wait_until_running(struct trial *trial)
@@ -407,13 +429,14 @@ static void read_fatal_call(const struct trial *trial, struct result *result)
 static void run_trial(struct trial *trial, struct result *result)
 {
     static enum outcome (*const tries[])(struct trial *trial, const char *job) = {
-        [SUBMIT] = try_submit, [CANCEL] = try_cancel, [REMOVE] = try_remove,
+        [SUBMIT] = try_submit, [SPLITS] = try_splits, [CANCEL] = try_cancel, [REMOVE] = try_remove,
         [SUPERVISOR] = try_supervisor,
     };
     sw_autofree char *job = NULL;
 
     *result = (struct result){ .outcome = BROKEN, .point = trial->point };
     trial->result = result;
+    snprintf(trial->id, sizeof trial->id, ID);
     snprintf(trial->dir, sizeof trial->dir, "/tmp/crash-XXXXXX");
     if (!mkdtemp(trial->dir))
         return;

@@ -8,9 +8,9 @@ import threading
 class Bucket(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.endpoint = f"http://127.0.0.1:{self.server_port}"
+    def __init__(self, address="127.0.0.1"):
+        super().__init__((address, 0), Handler)
+        self.endpoint = f"http://{address}:{self.server_port}"
         self.objects = {}
         self.asked = threading.Event()        # a PUT has come
         self.released = threading.Event()     # it may be answered

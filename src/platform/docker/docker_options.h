@@ -35,6 +35,53 @@ struct docker_job_options {          /* likewise; "" is NULL */
 };
 
 extern const struct sw_option docker_options[];
+extern const char *const docker_pull_policies[], *const docker_run_as[], *const docker_results_ways[],
+                  *const docker_entrypoints[];
+
+/* What a job may say about its containers, for every platform that is built on this one. The rows fill
+ * members of TYPE; INTO is what stands before their names there: nothing, or `docker.`. */
+#define DOCKER_JOB_OPTIONS(TYPE, INTO) \
+    { "pull", SW_CHOICE, SW_JOB, SW_FILLS(TYPE, INTO pull), .initial = "missing", \
+      .env = "DOCKER_PULL_POLICY", .choices = docker_pull_policies, \
+      .help = "when the image is fetched: always, missing, never" }, \
+    { "network", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO network), .initial = "tao_default", \
+      .env = "DOCKER_NETWORK", .help = "network of the containers; made when it is missing" }, \
+    { "mounts", SW_TEXTS, SW_JOB, SW_FILLS(TYPE, INTO mounts), .trust = SW_TRUST_PROFILE, \
+      .help = "SOURCE:TARGET[:ro] as seen from the engine; a source without slash is a volume" }, \
+    { "results", SW_CHOICE, SW_JOB, SW_FILLS(TYPE, INTO results), .initial = "auto", \
+      .choices = docker_results_ways, \
+      .help = "where results are: in a folder of this machine (bind), or a volume of the engine" }, \
+    { "user", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO user), \
+      .help = "UID[:GID] or name that the container runs as" }, \
+    { "run_as", SW_CHOICE, SW_JOB, SW_FILLS(TYPE, INTO run_as), .initial = "auto", .choices = docker_run_as, \
+      .help = "without user: me, the image's user, or (auto) me when results are bound" }, \
+    { "entrypoint", SW_CHOICE, SW_JOB, SW_FILLS(TYPE, INTO entrypoint), .initial = "keep", \
+      .choices = docker_entrypoints, \
+      .help = "the image's ENTRYPOINT starts the command (keep), or is left out (drop)" }, \
+    { "gpu_ids", SW_TEXTS, SW_JOB, SW_FILLS(TYPE, INTO gpu_ids), \
+      .help = "GPUs to choose from, by number or UUID; all: every one" }, \
+    { "share_gpus", SW_FLAG, SW_JOB, SW_FILLS(TYPE, INTO share_gpus), .initial = "false", \
+      .help = "use GPUs that other jobs have, instead of waiting until they are free" }, \
+    { "runtime", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO runtime), .trust = SW_TRUST_PROFILE, \
+      .help = "OCI runtime of the engine, such as nvidia" }, \
+    { "ipc", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO ipc), \
+      .help = "IPC mode: private, shareable, host, container:NAME" }, \
+    { "ulimits", SW_TEXT_MAP, SW_JOB, SW_FILLS(TYPE, INTO ulimits), \
+      .help = "limits NAME: N or SOFT:HARD (with GPUs memlock -1 and stack 64 MiB are usual)" }, \
+    { "read_only", SW_FLAG, SW_JOB, SW_FILLS(TYPE, INTO read_only), .initial = "false", \
+      .help = "the container's root is read-only; results and mounts stay writable" }, \
+    { "auto_remove", SW_FLAG, SW_JOB, SW_FILLS(TYPE, INTO auto_remove), .initial = "false", \
+      .env = "DOCKER_AUTO_REMOVE", \
+      .help = "remove the containers when the job is over, and its logs and results are kept here" }, \
+    { "log_driver", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO log_driver), .initial = "local", \
+      .help = "log driver of the containers; engine: the engine's own default" }, \
+    { "host_config", SW_FREE, SW_JOB, SW_FILLS(TYPE, INTO host_config), .trust = SW_TRUST_PROFILE, \
+      .help = "more of the Engine API's HostConfig; cannot change what the job itself says" }
+
+/* GPUs of the engine; fills a member of TYPE. */
+#define DOCKER_GPU_OPTION(TYPE, MEMBER) \
+    { "gpu_devices", SW_TEXTS, SW_CONNECTION, SW_FILLS(TYPE, MEMBER), .env = "SLIPWAY_DOCKER_GPUS", \
+      .help = "GPUs the engine has, where it cannot be found out" }
 
 /* `options`: the block of a plan or of a profile; may be NULL. A damaged value counts as not given. */
 struct docker_connect_options docker_connect_options(const json_t *options);

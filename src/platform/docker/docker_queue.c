@@ -58,7 +58,8 @@ static json_t *gpus_here(void)
 static json_t *candidates_of(struct docker_api *api, const json_t *options)
 {
     const json_t *ids = docker_job_options(options).gpu_ids;
-    const json_t *devices = docker_connect_options(options).gpu_devices;
+    const json_t *said = docker_connect_options(options).gpu_devices;
+    const json_t *devices = said ? said : docker_connect_options(api->endpoint.options).gpu_devices;
     sw_auto(json) json_t *found = api->endpoint.way == DOCKER_UNIX ? gpus_here() : json_array();
 
     return docker_gpu_candidates(ids, devices, found);
@@ -176,7 +177,7 @@ static int enough_at_all(const struct sw_plan *plan, const json_t *candidates, s
             return 0;
         sw_fail(err, SW_E_SPEC, "%d nodes with GPUs on one engine, and its GPUs are not known",
                 plan->nodes);
-        return sw_hint(err, "name them: docker: {gpu_devices: [0, 1, ...]}");
+        return sw_hint(err, "name them: gpu_devices: [0, 1, ...]");
     }
     there = (int64_t)json_array_size(candidates);
     if (wanted <= there)

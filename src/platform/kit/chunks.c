@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "core/runner_image.h"
 #include "plan/entrypoint.h"
+#include "platform/kit/sending.h"
 
 static const char *const chunks_text[] = {
 #include "platform/kit/chunks.sh.inc"
@@ -27,7 +28,8 @@ static int too_large(size_t characters, const struct sw_chunk_limits *limits, st
 
     sw_size_format((int64_t)characters, is);
     sw_size_format((int64_t)limits->total, may);
-    sw_fail(err, SW_E_SPEC, "the code is too large for %s: %s packed, %s fit", limits->platform, is, may);
+    sw_fail(err, SW_E_SPEC, "what this job sends is too large for %s: %s packed, %s fit", limits->platform,
+            is, may);
     return sw_hint(err, "leave files out with `code.exclude`, or put the code into object storage "
                         "and name it under `inputs`");
 }
@@ -69,11 +71,31 @@ static struct sw_payload *payload_of(const struct sw_chunks_job *job, struct sw_
     json_decref(sw_take(payload->env));
     payload->results_dir = sw_strdup(job->results);
     payload->scratch_dir = sw_strdup(job->scratch);
+    if (!payload->cache_dir)
+        payload->cache_dir = sw_strdup(job->cache);
+    if (plan->nodes > 1)
+        sw_entrypoint_mark_own(payload->outputs, job->shared, &(struct sw_mounts){ 0 });
     payload->time_ms = plan->time_ms;
     payload->redact = true;
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     return payload;
+}
+
+/* Of the parts the largest that the user chooses is the one to make smaller. */
+static int name_parts(size_t runner, size_t payload, const struct sw_bundle *code, const struct sw_buf *ca,
+                      struct sw_error *err)
+{
+    char sizes[4][32];
+
+    sw_size_format((int64_t)runner, sizes[0]);
+    sw_size_format((int64_t)payload, sizes[1]);
+    sw_size_format((int64_t)code->length, sizes[2]);
+    sw_size_format((int64_t)ca->length, sizes[3]);
+    sw_wrap(err, "runner %s, payload %s, code %s, certificates %s", sizes[0], sizes[1], sizes[2], sizes[3]);
+    if (ca->length > code->length)
+        sw_hint(err, "unset SSL_CERT_FILE and its like, or name only the certificates that the data needs");
+    return -1;
 }
 
 int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_job *job,
@@ -84,22 +106,44 @@ int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_jo
     sw_auto(sw_bundle) struct sw_bundle code = { 0 };
     sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT, script = SW_BUF_INIT;
     struct sw_runner_bytes runner = { .arch = job->arch };
+    sw_autofree char *text = NULL;
 
-    if (!payload || sw_payload_take_ca(payload, sw_plan_ca(plan), &ca, err) < 0 ||
-        (plan->code && sw_bundle_code(plan->code, plan->base_dir, &code, NULL, err) < 0) ||
+    if (!payload || !(text = sw_payload_text(payload, plan, &ca, err)) ||
+        sw_code_kept(plan, job->attempt, job->kept, &code, err) < 0 ||
         !(runner.bytes = sw_embedded_runner(job->arch, &runner.size, err)))
         return -1;
     sw_entrypoint_script(&script, payload, &runner, 1, code.bytes ? &code : NULL, &ca);
-    return sw_chunks_put(env, prefix, script.data, script.length, limits, err);
+    return sw_chunks_put(env, prefix, script.data, script.length, limits, err) == 0
+               ? 0 : name_parts(runner.size, strlen(text), &code, &ca, err);
+}
+
+static void add_functions(struct sw_buf *out)
+{
+    for (const char *const *line = chunks_text; *line; line++)
+        sw_buf_add(out, *line);
 }
 
 void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)
 {
-    for (const char *const *line = chunks_text; *line; line++)
-        sw_buf_add(out, *line);
+    add_functions(out);
     sw_buf_add(out, "sw_chunks ");
     sw_buf_add_quoted(out, prefix);
     sw_buf_add_char(out, ' ');
     sw_buf_add_quoted(out, file);
+    sw_buf_add_char(out, '\n');
+}
+
+void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines)
+{
+    add_functions(out);
+    sw_buf_add(out, lines);
+    /* One stream: of two an API may show the end of the first behind the report at the end of the other. */
+    sw_buf_addf(out, "sw_script\nsw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\" 2>&1\n", prefix);
+}
+
+void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks)
+{
+    sw_buf_addf(out, "sw_ranks %s %s %d ", ranks->index, ranks->total, ranks->port);
+    sw_buf_add_quoted(out, ranks->host);
     sw_buf_add_char(out, '\n');
 }

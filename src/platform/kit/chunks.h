@@ -28,8 +28,12 @@ int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t len
 struct sw_chunks_job {
     const struct sw_plan *plan;
     const char *arch;            /* of the machine: "x86_64" */
-    const char *results;         /* the results folder */
-    const char *scratch;         /* a folder for inputs, code and config */
+    const char *results;         /* the results folder; NULL: by the environment there */
+    const char *scratch;         /* a folder for inputs, code and config; NULL: by the environment there */
+    int attempt;
+    const char *kept;            /* folder of this machine: later attempts send the code of the first */
+    const char *shared;          /* folder there that all ranks see; NULL: none */
+    const char *cache;           /* folder of inputs that jobs share, unless the plan names one; NULL: none */
 };
 /* The same with all that the job needs there: runner, payload, certificates and code, as the script of
  * plan/entrypoint.h. */
@@ -38,5 +42,20 @@ int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_jo
 
 /* POSIX shell: the variables of `prefix` put together into `file`, and unset. Needs sh, base64, gzip. */
 void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file);
+
+/* POSIX shell, a job's whole command: a folder that takes files is found, `lines` (shell that sets
+ * variables, such as those of sw_chunks_rendezvous(); "": none) run, and the script of sw_chunks_put_job()
+ * takes over. */
+void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines);
+
+/* A platform that tells a rank only through variables of its own: the names of those, and where rank N is. */
+struct sw_chunks_ranks {
+    const char *index, *total;   /* "LEPTON_JOB_WORKER_INDEX": without it the job has one rank */
+    const char *host;            /* shell text in which $sw_rank is N: "${PREFIX}-$sw_rank.${DOMAIN}" */
+    int port;                    /* MASTER_PORT, unless it is set */
+};
+/* A line of shell for sw_chunks_command(): NODE_RANK, NNODES, MASTER_ADDR, MASTER_PORT and WORKER_ADDRS out
+ * of them. */
+void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks);
 
 #endif

@@ -5,6 +5,8 @@
 #include "platform/kit/jobs.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,8 +17,9 @@
 #include "core/state.h"
 #include "core/stop.h"
 #include "platform/kit/log.h"
+#include "platform/kit/log_lines.h"
 
-enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000 };
+enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000, RANKS_MAX = 4096 };
 
 /* ---- replicas ----------------------------------------------------------------------------------- */
 
@@ -58,11 +61,94 @@ void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool cancel
     free(plain);
 }
 
+/* `reported`: its runner left a last word. */
+static struct sw_jobs_rank rank_of(const struct sw_jobs_end *end, const char *id, int number, bool *reported)
+{
+    struct sw_jobs_rank rank = {
+        .rank = { .presence = SW_PRESENT, .state = end->over, .ended_ms = end->ended_ms,
+                  .follows = end->over != SW_COMPLETE },
+        .exit_code = end->over == SW_COMPLETE ? 0 : SW_NO_EXIT_CODE };
+    sw_auto(json) json_t *report = NULL;
+    const char *at;
+    int64_t at_ns = 0;
+    char key[16];
+
+    snprintf(key, sizeof key, "%d", number);
+    rank.log_tail = sw_json_str(end->reports, key);
+    report = rank.log_tail ? sw_report_in_log(rank.log_tail, strlen(rank.log_tail), id, number) : NULL;
+    *reported = report && sw_report_is_last(report);
+    if (!*reported)
+        return rank;
+    rank.exit_code = (int)sw_json_int(report, "exit_code", rank.exit_code);
+    rank.rank.follows = sw_json_bool(report, "stopped", false) || json_object_get(report, "failed_peer");
+    if (end->over != SW_CANCELED)
+        rank.rank.state = rank.exit_code == 0 ? SW_COMPLETE : SW_ERROR;
+    at = sw_json_str(report, "at");
+    if (at && sw_log_stamp(at, strlen(at), &at_ns))
+        rank.rank.ended_ms = at_ns / 1000000;
+    return rank;
+}
+
+static void say_failed(const struct sw_jobs_end *end, const char *message, struct sw_observation *seen)
+{
+    seen->state = SW_ERROR;
+    snprintf(seen->reason, sizeof seen->reason, "%s", end->reason ? end->reason : SW_REASON_EXIT);
+    snprintf(seen->message, sizeof seen->message, "%s", end->message ? end->message : message);
+}
+
+void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen)
+{
+    int ranks = end->ranks < 1 || end->ranks > RANKS_MAX ? 1 : end->ranks;
+    struct sw_jobs_rank *all = sw_alloc((size_t)ranks * sizeof *all);
+    int64_t started_ms = seen->started_ms;
+    bool reported = false, one;
+
+    for (int i = 0; i < ranks; i++) {
+        all[i] = rank_of(end, seen->job.id, i, &one);
+        reported |= one;
+    }
+    seen->presence = SW_PRESENT;
+    seen->exit_code = SW_NO_EXIT_CODE;
+    if (end->over != SW_ERROR || reported)
+        sw_jobs_read_ranks(all, ranks, end->over == SW_CANCELED, seen);
+    if (end->over == SW_ERROR && !reported)
+        say_failed(end, "the platform says that it failed, and its runner left no report", seen);
+    else if (end->over == SW_ERROR && (seen->state == SW_COMPLETE ||
+                                       (end->reason && seen->exit_code == SW_NO_EXIT_CODE)))
+        say_failed(end, "a rank of it failed", seen);
+    seen->started_ms = started_ms;
+    seen->ended_ms = end->ended_ms;
+    free(all);
+}
+
+bool sw_jobs_have_ended(const json_t *reports, const char *id)
+{
+    const char *rank;
+    json_t *text;
+
+    json_object_foreach((json_t *)reports, rank, text) {
+        const char *line = json_string_value(text);
+        sw_auto(json) json_t *report = line ? sw_report_in_log(line, strlen(line), id, -1) : NULL;
+
+        if (!report || !sw_report_is_last(report))
+            return false;
+    }
+    return json_object_size(reports) > 0;
+}
+
 /* ---- many jobs ---------------------------------------------------------------------------------- */
 
 static struct sw_jobs_name name_of(const struct sw_jobs_api *api, const struct sw_jobref *job)
 {
     return api->name(job->id, job->attempt > 1 ? job->attempt : 1);
+}
+
+static void read_answer(const struct sw_jobs_api *api, struct sw_connection *conn, json_t *answer,
+                        struct sw_observation *seen)
+{
+    if (api->detail)
+        api->detail(conn, &seen->job, answer);
+    api->read(answer, seen);
 }
 
 /* The list may be older than the job, or wrong; its own address is not. */
@@ -73,7 +159,7 @@ static void ask_by_name(const struct sw_jobs_api *api, struct sw_connection *con
     sw_auto(json) json_t *answer = api->get(conn, name, &why);
 
     if (answer)
-        api->read(answer, seen);
+        read_answer(api, conn, answer, seen);
     else
         seen->presence = why.code == SW_E_NOT_FOUND ? SW_ABSENT : SW_UNSEEN;
 }
@@ -81,17 +167,17 @@ static void ask_by_name(const struct sw_jobs_api *api, struct sw_connection *con
 int sw_jobs_observe(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_observation *jobs,
                     size_t count, struct sw_error *err)
 {
-    sw_auto(json) json_t *list = api->list(conn, err);
+    sw_auto(json) json_t *list = api->list(conn, jobs, count, err);
 
     assert(!list || json_is_object(list));
     if (!list)
         return -1;
     for (size_t i = 0; i < count; i++) {
         struct sw_jobs_name name = name_of(api, &jobs[i].job);
-        const json_t *answer = json_object_get(list, name.text);
+        json_t *answer = json_object_get(list, name.text);
 
         if (answer)
-            api->read(answer, &jobs[i]);
+            read_answer(api, conn, answer, &jobs[i]);
         else
             ask_by_name(api, conn, name.text, &jobs[i]);
     }
@@ -114,9 +200,8 @@ static int state_of(const struct sw_jobs_api *api, struct sw_connection *conn, c
 
     if (!answer)
         return -1;
-    api->read(answer, &seen);
-    json_decref(seen.runner);
-    json_decref(seen.live);
+    read_answer(api, conn, answer, &seen);
+    sw_observation_done(&seen);
     *state = seen.state;
     return 0;
 }

@@ -17,14 +17,19 @@ struct sw_jobs_name { char text[192]; };
 struct sw_jobs_api {
     /* Pure: what this attempt is called there. */
     struct sw_jobs_name (*name)(const char *id, int attempt);
-    /* All jobs there: an owned object, by name; NULL + err: one of them may be missing. */
-    json_t *(*list)(struct sw_connection *conn, struct sw_error *err);
+    /* These jobs (NULL: all that are there; more is fine): an owned object, by name; NULL + err: one of them
+     * may be missing. */
+    json_t *(*list)(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                    struct sw_error *err);
     /* One of them, owned; NULL + err, SW_E_NOT_FOUND: it is not there. */
     json_t *(*get)(struct sw_connection *conn, const char *name, struct sw_error *err);
     /* Pure: what such an answer says of the job. */
     void (*read)(const json_t *answer, struct sw_observation *seen);
     /* Tell it to end, once or again. `why`: SW_REASON_CANCELED, or SW_REASON_ENDING when a rank failed. */
     int (*stop)(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err);
+    /* Adds to an answer, before it is read, what another question tells (replicas, the end of the log), where
+     * that says something new. What cannot be had stays out. NULL: an answer is complete. */
+    void (*detail)(struct sw_connection *conn, const struct sw_jobref *job, json_t *answer);
 };
 
 /* One replica of an answer, for read(). */
@@ -36,6 +41,20 @@ struct sw_jobs_rank {
 /* Pure: what the replicas say of the job, the runner's report included. */
 void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool canceled,
                         struct sw_observation *seen);
+
+/* A job that is over, where its log alone says how each rank ended. */
+struct sw_jobs_end {
+    enum sw_state over;              /* as the platform says it: complete, failed or canceled */
+    int ranks;
+    const json_t *reports;           /* the last report line of each rank, {"0": text}; or NULL */
+    int64_t ended_ms;                /* 0: not known */
+    const char *reason, *message;    /* of the platform, for an end of which no runner speaks; NULL: none */
+};
+/* Pure: reports decide; without one the platform's word does. */
+void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen);
+
+/* Is each of these reports ({"0": text}) of a run that is over? False: there is none. Pure. */
+bool sw_jobs_have_ended(const json_t *reports, const char *id);
 
 int sw_jobs_observe(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_observation *jobs,
                     size_t count, struct sw_error *err);

@@ -84,9 +84,7 @@ size_t sw_log_stamp(const char *text, size_t length, int64_t *at_ns)
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
-/* Where the runner's report begins, which is not the user's; `length`: it is not in this line. A command that
- * ends without a newline has it behind its last word. */
-static size_t before_report(const char *line, size_t length)
+size_t sw_log_before_report(const char *line, size_t length)
 {
     const char *report = memmem(line, length, SW_REPORT_START "{\"", strlen(SW_REPORT_START "{\""));
 
@@ -106,7 +104,7 @@ static int give_line(struct sw_log_lines *lines, const char *line, size_t length
     }
     lines->begins = message.length >= strlen(SW_REPORT_BEGIN) &&
                     memcmp(message.bytes, SW_REPORT_BEGIN, strlen(SW_REPORT_BEGIN)) == 0;
-    message.length = before_report(message.bytes, message.length);
+    message.length = sw_log_before_report(message.bytes, message.length);
     return lines->sink->take(lines->sink->context, &message);
 }
 

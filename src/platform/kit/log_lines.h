@@ -28,5 +28,8 @@ void sw_log_lines_done(struct sw_log_lines *lines);
 /* "2026-11-15T07:47:08.123456789Z" (fraction of any length, or none, "+02:00" for "Z"): how many bytes it
  * takes; 0: there is no time here. Pure. */
 size_t sw_log_stamp(const char *text, size_t length, int64_t *at_ns);
+/* Where the runner's report begins, which is not the user's; `length`: it is not in this line. A command that
+ * ends without a newline has it behind its last word. Pure. */
+size_t sw_log_before_report(const char *line, size_t length);
 
 #endif

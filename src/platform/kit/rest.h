@@ -92,7 +92,7 @@ SW_DEFINE_AUTO(sw_rest, struct sw_rest *, sw_rest_close)
  * its streams (sw_rest_send) have connections of their own. `rest` must outlive it. */
 struct sw_rest *sw_rest_beside(struct sw_rest *rest, struct sw_error *err);
 
-/* ---- one call ----------------------------------------------------------------------------------- */
+/* ---- one call ------------------------------------------------------------------------------- */
 
 struct sw_rest_pair {
     const char *key, *value;     /* value NULL: left out */
@@ -139,17 +139,20 @@ int sw_rest_exists(struct sw_rest *rest, const char *path, bool *exists, struct 
 int sw_rest_create(struct sw_rest *rest, const struct sw_rest_call *create, const char *path, json_t **json,
                    struct sw_error *err);
 
-/* ---- lists -------------------------------------------------------------------------------------- */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 /* How this API cuts a list into pages. */
 struct sw_rest_pages {
-    const char *items;           /* where the array is in a page: "items"; NULL: the page is the array */
+    const char *items;           /* where the array is in a page: "items"; a page that is an array, or NULL:
+                                    the page itself */
     const char *next;            /* where a page holds the token of the next one: "metadata.continue";
                                     NULL: pages are counted in items */
     const char *parameter;       /* the query that takes the token, or the number of items so far;
                                     NULL: the list has one page */
     /* Hears of each page before its items are taken, with the context of `take`. May be NULL. */
     void (*page)(void *context, const json_t *page);
+    bool numbered;               /* it takes the number of the page, from 1; an empty one is the last */
+    size_t full;                 /* where items are counted: a page with fewer is the last; 0: an empty one */
 };
 
 /* Calls `take` for each item (borrowed), page after page, until it returns non-zero, which is then returned.
@@ -158,7 +161,7 @@ int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
                  const struct sw_rest_pages *pages, int (*take)(void *context, json_t *item),
                  void *context, struct sw_error *err);
 
-/* ---- several calls at once ---------------------------------------------------------------------- */
+/* ---- several calls at once ------------------------------------------------------------------ */
 
 /* How a call ended; lives until the function returns. */
 struct sw_rest_answer {
@@ -177,7 +180,7 @@ size_t sw_rest_busy(const struct sw_rest *rest);
 int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err);
 void sw_rest_wake(struct sw_rest *rest);       /* from any thread: sw_rest_work() returns soon */
 
-/* ---- a connection of its own --------------------------------------------------------------------- */
+/* ---- a connection of its own ---------------------------------------------------------------- */
 
 /* A call whose connection becomes a stream of bytes in both directions (exec, attach), owned. `protocol` is
  * what it becomes: "tcp". Of the call method, path, query, headers, json and seen count. It is not repeated,
@@ -188,7 +191,7 @@ struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const struct sw_res
 struct sw_websocket *sw_rest_websocket(struct sw_rest *rest, const struct sw_rest_call *call,
                                        const char *protocols, struct sw_error *err);
 
-/* ---- texts, pure -------------------------------------------------------------------------------- */
+/* ---- texts, pure ---------------------------------------------------------------------------- */
 
 /* A path in which each %s is percent-encoded and %d a number: sw_rest_path("/jobs/%s/log/%d", id, 0). */
 char *sw_rest_path(const char *fmt, ...) SW_PRINTF(1, 2);
@@ -200,8 +203,8 @@ void sw_rest_query(struct sw_buf *path, const char *key, const char *value);
  * wanted) gets the owned name of the field that is wrong, or NULL. */
 char *sw_rest_words(const char *body, size_t length, char **field);
 
-/* What a Kubernetes Status says about each field, in its order. Texts are borrowed for the call;
- * NULL: not there. */
+/* What a Kubernetes Status or the `complianceIssues` of run:ai say about each field, in their order. Texts
+ * are borrowed for the call; NULL: not there. */
 struct sw_rest_cause {
     const char *field;           /* "spec.template.spec.containers[0].image" */
     const char *reason;          /* "FieldValueInvalid" */

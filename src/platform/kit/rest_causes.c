@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest_causes.c - a Kubernetes Status names every field that is wrong, and so does the message: each
- * with the key of the job file that decides it.
+ * rest_causes.c - a Kubernetes Status names every field that is wrong, run:ai those that break a policy, and
+ * so does the message: each with the key of the job file that decides it.
  *
  * Pure.
  */
@@ -18,9 +18,12 @@ size_t sw_rest_causes(const json_t *status, sw_rest_take_cause *take, void *cont
     size_t i;
     json_t *one;
 
+    if (!causes)
+        causes = json_object_get(status, "complianceIssues");
     json_array_foreach((json_t *)causes, i, one) {
+        const char *words = sw_json_str(one, "message");
         const struct sw_rest_cause cause = { sw_json_str(one, "field"), sw_json_str(one, "reason"),
-                                             sw_json_str(one, "message") };
+                                             words ? words : sw_json_str(one, "details") };
 
         if (take)
             take(context, &cause);

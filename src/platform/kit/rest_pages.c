@@ -27,15 +27,17 @@ static const json_t *part_of(const json_t *page, const char *path)
 }
 
 /* The token of the page behind this one, owned; NULL: this was the last. */
-static char *token_after(const struct sw_rest_pages *pages, const json_t *page, size_t items,
+static char *token_after(const struct sw_rest_pages *pages, const json_t *page, int number, size_t items,
                          size_t so_far)
 {
     const json_t *next;
 
     if (!pages->parameter)
         return NULL;
+    if (pages->numbered)
+        return items ? sw_format("%d", number + 1) : NULL;
     if (!pages->next)
-        return items ? sw_format("%zu", so_far) : NULL;
+        return items && items >= pages->full ? sw_format("%zu", so_far) : NULL;
     next = part_of(page, pages->next);
     if (json_is_integer(next))
         return sw_format("%lld", (long long)json_integer_value(next));
@@ -62,7 +64,7 @@ int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
                  const struct sw_rest_pages *pages, int (*take)(void *context, json_t *item),
                  void *context, struct sw_error *err)
 {
-    sw_autofree char *token = NULL;
+    sw_autofree char *token = pages->numbered ? sw_strdup("1") : NULL;
     size_t so_far = 0;
 
     for (int i = 0; i < PAGES_MAX; i++) {
@@ -74,7 +76,7 @@ int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
 
         if (get_page(rest, call, pages->parameter, last, &page, err) < 0)
             return -1;
-        items = pages->items ? part_of(page, pages->items) : page;
+        items = pages->items && !json_is_array(page) ? part_of(page, pages->items) : page;
         if (!json_is_array(items) && !json_is_null(items))
             return sw_fail(err, SW_E_UNREACHABLE, "the answer to %s is no list", call->path);
         if (pages->page)
@@ -86,7 +88,7 @@ int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
                 return over;
         }
         so_far += json_array_size(items);
-        token = token_after(pages, page, json_array_size(items), so_far);
+        token = token_after(pages, page, i + 1, json_array_size(items), so_far);
         if (!token)
             return 0;
         if (sw_text_same(token, last))

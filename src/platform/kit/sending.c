@@ -40,6 +40,25 @@ int sw_secrets_bytes(const struct sw_secrets *secrets, struct sw_buf *out, struc
     return 0;
 }
 
+void sw_json_secret(struct sw_buf *out, const char *value)
+{
+    sw_auto(sw_text_wipe) char *text = sw_text_utf8(value, strlen(value));
+
+    sw_buf_reserve_wiping(out, strlen(text) * 6 + 3);
+    sw_buf_add_char(out, '"');
+    for (const char *at = text; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+
+        if (c < 0x20)
+            sw_buf_addf(out, "\\u%04x", c);
+        else if (c == '"' || c == '\\')
+            sw_buf_addf(out, "\\%c", c);
+        else
+            sw_buf_add_char(out, *at);
+    }
+    sw_buf_add_char(out, '"');
+}
+
 int sw_code_kept(const struct sw_plan *plan, int attempt, const char *folder, struct sw_bundle *out,
                  struct sw_error *err)
 {

@@ -18,6 +18,10 @@ bool sw_sends_secrets(const struct sw_plan *plan);
  * 1 MiB. */
 int sw_secrets_bytes(const struct sw_secrets *secrets, struct sw_buf *out, struct sw_error *err);
 
+/* A secret as a JSON string with its quotes, into a buffer that the caller wipes (sw_buf_wipe): no json_t
+ * ever holds it. Bytes that are no UTF-8 become U+FFFD. */
+void sw_json_secret(struct sw_buf *out, const char *value);
+
 /* The job's code: packed and kept in `folder` at the first attempt; a later one gets the same, whatever
  * was edited since. Without `code:` nothing happens. */
 int sw_code_kept(const struct sw_plan *plan, int attempt, const char *folder, struct sw_bundle *out,

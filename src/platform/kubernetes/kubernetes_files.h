@@ -61,8 +61,4 @@ int k8s_run(struct sw_connection *conn, const char *pod, const char *container, 
 /* After the output was read: 0, or how it failed. Frees it. */
 int k8s_run_end(struct sw_archive_stream *output, struct sw_error *err);
 
-/* What a refusal to give a log means. Pure. */
-enum k8s_log_said { K8S_LOG_FAILED, K8S_LOG_NOT_BEGUN, K8S_LOG_GONE };
-enum k8s_log_said k8s_log_said(const char *words);
-
 #endif

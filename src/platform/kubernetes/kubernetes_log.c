@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "platform/kit/log.h"
 #include "platform/kit/log_lines.h"
+#include "platform/kube/kube_log.h"
 #include "platform/kubernetes/kubernetes_files.h"
 #include "platform/kubernetes/kubernetes_internal.h"
 
@@ -189,38 +190,18 @@ static char *log_path(struct sw_connection *conn, const struct k8s_log *log, int
 
 /* ---- what the words of a refusal mean --------------------------------------------------------------- */
 
-static const struct { const char *words; enum k8s_log_said said; } sayings[] = {
-    { "waiting to start", K8S_LOG_NOT_BEGUN },
-    { "ContainerCreating", K8S_LOG_NOT_BEGUN },
-    { "PodInitializing", K8S_LOG_NOT_BEGUN },
-    { "does not have a host assigned", K8S_LOG_NOT_BEGUN },
-    { "is not valid for pod", K8S_LOG_GONE },
-    { "previous terminated container", K8S_LOG_GONE },
-    { "nable to retrieve container logs", K8S_LOG_GONE },
-    { "failed to try resolving symlinks", K8S_LOG_GONE },
-    { "no such file or directory", K8S_LOG_GONE },
-};
-
-enum k8s_log_said k8s_log_said(const char *words)
-{
-    for (size_t i = 0; i < SW_COUNT(sayings); i++)
-        if (strstr(words, sayings[i].words))
-            return sayings[i].said;
-    return K8S_LOG_FAILED;
-}
-
 static int explain(const struct k8s_log *log, struct sw_error *why, struct sw_error *err)
 {
     bool refused = why->code == SW_E_REFUSED || log->trouble[0];
-    enum k8s_log_said said = refused
-        ? k8s_log_said(log->trouble[0] ? log->trouble : why->message) : K8S_LOG_FAILED;
+    enum kube_log_said said = refused
+        ? kube_log_said(log->trouble[0] ? log->trouble : why->message) : KUBE_LOG_FAILED;
 
-    if (said == K8S_LOG_NOT_BEGUN) {
+    if (said == KUBE_LOG_NOT_BEGUN) {
         if (log->cursor->life != SW_LOG_ENDED)
             log->cursor->life = SW_LOG_NOT_BEGUN;
         return 0;
     }
-    if (said == K8S_LOG_GONE)
+    if (said == KUBE_LOG_GONE)
         return sw_fail(err, SW_E_NOT_FOUND, "the node has no log of pod %s any more", log->pod.name);
     if (log->trouble[0])
         return sw_fail(err, SW_E_UNREACHABLE, "the log of pod %s breaks off: %s", log->pod.name,

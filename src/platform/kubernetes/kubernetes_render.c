@@ -30,43 +30,6 @@ void k8s_name(char out[K8S_NAME_SIZE], const char *id, int attempt)
 
 /* ---- labels and annotations ---------------------------------------------------------------------- */
 
-/* Of a label's value, and of its key behind the slash. */
-static bool is_label_text(const char *text)
-{
-    size_t length = strlen(text);
-
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)text[i]) && (i == 0 || i == length - 1 || !strchr("-_.", text[i])))
-            return false;
-    return length <= 63;
-}
-
-static bool is_label(const char *key, const char *value)
-{
-    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
-    size_t prefix = slash ? (size_t)(slash - key) : 0;
-
-    if (slash && (prefix == 0 || prefix > 253 || !isalnum((unsigned char)key[0]) ||
-                  !isalnum((unsigned char)slash[-1]) ||
-                  strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789-.") != prefix))
-        return false;
-    return *name && is_label_text(name) && is_label_text(value);
-}
-
-/* What cannot be a label is an annotation whose key is made valid. */
-static void add_as_note(json_t *notes, const char *key, const char *value)
-{
-    char name[64] = "";
-    sw_autofree char *whole = NULL;
-
-    snprintf(name, sizeof name, "%s", key);
-    for (char *at = name; *at; at++)
-        if (!isalnum((unsigned char)*at) && ((at == name || !at[1]) || !strchr("-_.", *at)))
-            *at = at == name || !at[1] ? 'x' : '_';
-    whole = sw_format("slipway.label/%s", *name ? name : "x");
-    json_object_set_new(notes, whole, sw_json_text(value));
-}
-
 /* The user's, those that can be labels or those that cannot. */
 static void add_users(const struct sw_plan *plan, bool as_labels, json_t *out)
 {
@@ -76,12 +39,10 @@ static void add_users(const struct sw_plan *plan, bool as_labels, json_t *out)
     json_object_foreach(plan->labels, key, value) {
         const char *text = json_string_value(value) ? json_string_value(value) : "";
 
-        if (is_label(key, text) != as_labels)
-            continue;
-        if (as_labels)
-            json_object_set(out, key, value);
-        else
-            add_as_note(out, key, text);
+        sw_autofree char *note = as_labels ? NULL : kube_note_key(key);
+
+        if (kube_is_label(key, text) == as_labels)
+            json_object_set_new(out, as_labels ? key : note, sw_json_text(text));
     }
 }
 
@@ -138,19 +99,6 @@ void k8s_render_owned(json_t *object, const json_t *owner)
 
 /* ---- environment --------------------------------------------------------------------------------- */
 
-/* The server replaces $(NAME) in values; every '$' is doubled, so that values stay as they are. */
-static json_t *as_it_is(const char *value)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-
-    for (; *value; value++) {
-        sw_buf_add_char(&out, *value);
-        if (*value == '$')
-            sw_buf_add_char(&out, '$');
-    }
-    return sw_json_text(sw_buf_text(&out));
-}
-
 static void add_ours(const struct sw_plan *plan, const struct k8s_site *site, const struct k8s_engine *engine,
                      json_t *env)
 {
@@ -195,7 +143,7 @@ static json_t *environment(const struct sw_plan *plan, const struct k8s_site *si
     add_ours(plan, site, engine, env);
     json_object_foreach(env, name, value)
         json_array_append_new(list, sw_json_object(SW_STR("name", name),
-                                                   SW_SUB("value", as_it_is(json_string_value(value)))));
+                                                   SW_SUB("value", kube_value(json_string_value(value)))));
     if (plan->nodes > 1 && !engine->rank_from)
         json_array_append_new(list, json_pack("{s:s, s:{s:{s:s}}}", "name", "NODE_RANK", "valueFrom",
                                               "fieldRef", "fieldPath", INDEX_NOTE));

@@ -315,7 +315,8 @@ static json_t *names_of(const json_t *env, const struct sw_plan *plan)
     json_object_foreach((json_t *)env, name, value)
         sw_buf_addf(&out, "%s=%s\n", name, json_string_value(value));
     for (const struct sw_job_variable *row = sw_job_variables; row->name; row++)
-        if (!json_object_get(env, row->name) && row->kind != SW_VARIABLE_INSIDE)
+        if (!json_object_get(env, row->name) && row->kind != SW_VARIABLE_INSIDE &&
+            row->kind != SW_VARIABLE_SPLIT)
             sw_buf_addf(&out, "%s (%s)\n", row->name, row->meaning);
     json_array_foreach(plan->secrets, i, value)
         sw_buf_addf(&out, "%s (secret)\n", json_string_value(value));

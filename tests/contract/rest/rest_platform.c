@@ -237,12 +237,13 @@ static int rest_submit(struct sw_connection *conn, const struct sw_plan *plan, i
     sw_auto(json) json_t *body = render_body(plan, attempt), *server = NULL, *made = NULL;
     sw_autofree char *secret = sw_rest_path("/v1/secrets/%s", name.text);
     sw_autofree char *path = sw_rest_path("/v1/jobs/%s", name.text);
+    sw_autofree char *kept = sw_path_join(conn->root, plan->job_id);
     const struct sw_rest_call put = { "PUT", .path = secret, .secrets = secrets, .repeatable = true };
     const struct sw_rest_call create = { "POST", .path = "/v1/jobs", .json = body, .repeatable = true };
 
     if (ask(conn, NULL, "server", "", "", NULL, &server, err) < 0 ||
         sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", &(struct sw_chunks_job){
-            plan, sw_json_str(server, "arch"), RESULTS, HOME "/work" }, &limits, err) < 0 ||
+            plan, sw_json_str(server, "arch"), RESULTS, HOME "/work", attempt, kept }, &limits, err) < 0 ||
         sw_rest_call(conn->rest, &put, NULL, err) < 0 ||
         sw_rest_create(conn->rest, &create, path, &made, err) < 0)
         return -1;
@@ -257,12 +258,14 @@ static int keep_by_name(void *context, json_t *job)
     return json_object_set(context, sw_json_str(job, "name"), job);
 }
 
-static json_t *list(struct sw_connection *conn, struct sw_error *err)
+static json_t *list(struct sw_connection *conn, const struct sw_observation *wanted, size_t count,
+                    struct sw_error *err)
 {
     static const struct sw_rest_pages pages = { "jobs", "next", "after" };
     const struct sw_rest_call call = { .path = "/v1/jobs", .repeatable = true };
     sw_auto(json) json_t *jobs = json_object();
 
+    (void)wanted, (void)count;           /* the service lists all of them at once */
     return sw_rest_list(conn->rest, &call, &pages, keep_by_name, jobs, err) < 0 ? NULL : sw_take(jobs);
 }
 
@@ -281,7 +284,7 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
     return ask(conn, "POST", "jobs", name, "/stop", body, NULL, err);
 }
 
-static const struct sw_jobs_api api = { name_of, list, get, read_job, stop };
+static const struct sw_jobs_api api = { name_of, list, get, read_job, stop, NULL };
 
 SW_JOBS_SLOTS(rest, &api)
 
@@ -324,7 +327,7 @@ static void rest_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, 
 static int rest_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *out,
                       struct sw_error *err)
 {
-    sw_auto(json) json_t *jobs = list(conn, err);
+    sw_auto(json) json_t *jobs = list(conn, NULL, 0, err);
     const json_t *job = sw_jobs_newest(&api, jobs, id), *labels = json_object_get(job, "labels");
     const char *text = sw_json_str(labels, "plan"), *signature = sw_json_str(labels, "signature");
 

@@ -14,19 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tools"))
 import authority  # noqa: E402
 from claims_told import claim, finish  # noqa: E402, F401
-
-
-def peer_python(folder, library, module):
-    """The python of a venv that has this library; exit status 77 (skipped) when it cannot be had."""
-    python = os.path.join(folder, "bin", "python")
-    ready = subprocess.run([python, "-c", f"import {module}"], capture_output=True) \
-        if os.path.exists(python) else None
-    if ready is None or ready.returncode != 0:
-        steps = [[sys.executable, "-m", "venv", folder], [python, "-m", "pip", "install", "-q", library]]
-        if any(subprocess.run(step).returncode != 0 for step in steps):
-            print(f"{library} cannot be had here: skipped")
-            sys.exit(77)
-    return python
+from peer_python import peer_python  # noqa: E402, F401
 
 
 # Their libraries take seconds to import: it is done once, and each question is answered by a fork.

@@ -87,6 +87,142 @@ static void a_credential_in_a_profile_earns_a_warning(void **state)
     assert_null(strstr(all, "hunter2"));
 }
 
+/* ---- NeMo-Run's words --------------------------------------------------------------------------- */
+
+static const struct sw_option cluster_options[] = {
+    { "hostname", SW_TEXTS, SW_CONNECTION }, { "transport", SW_TEXT, SW_CONNECTION }, { "user", SW_TEXT },
+    { "identity", SW_TEXT, SW_CONNECTION }, { "base_dir", SW_TEXT, SW_CONNECTION }, { "partition", SW_TEXTS },
+    { "account", SW_TEXT }, { "setup", SW_TEXTS }, { "container_mounts", SW_TEXTS }, { "mem", SW_TEXT },
+    { "cpus_per_task", SW_WHOLE }, { "exclusive", SW_FLAG }, { 0 }
+};
+static const struct sw_option volume_fields[] = { { "source", SW_TEXT, .required = true }, { 0 } };
+static const struct sw_option node_group_options[] = {
+    { "workspace", SW_TEXT, SW_CONNECTION }, { "node_group", SW_TEXT }, { "resource_shape", SW_TEXT },
+    { "volumes", SW_MAP_OF, .fields = volume_fields }, { "reservation", SW_TEXT },
+    { "image_pull_secret", SW_TEXT }, { 0 }
+};
+static const struct sw_option project_options[] = {
+    { "base_url", SW_TEXT, SW_CONNECTION }, { "kube_apiserver_url", SW_TEXT, SW_CONNECTION },
+    { "project_name", SW_TEXT, SW_CONNECTION }, { "client_id", SW_TEXT }, { "client_secret", SW_TEXT },
+    { "app_id", SW_TEXT }, { "app_secret", SW_TEXT }, { "dgxcloud_max_args_chars", SW_WHOLE },
+    { "volumes", SW_MAP_OF, .fields = volume_fields }, { 0 }
+};
+static const struct sw_spec_platform cloud_platforms[] = {
+    { "slurm", cluster_options }, { "lepton", node_group_options }, { "dgxcloud", project_options },
+};
+
+/* An env.toml as Nemotron's recipes have it. */
+static const char nemo_run[] =
+    "[wandb]\nproject = \"nemotron\"\nentity = \"team\"\n"
+    "[lepton]\nexecutor = \"lepton\"\ncontainer_image = \"nvcr.io/nvidia/nemo:25.09\"\n"
+    "node_group = \"h100-prod\"\nresource_shape = \"gpu.8xh100-80gb\"\nnodes = 1\ngpus_per_node = 8\n"
+    "nprocs_per_node = 8\nshared_memory_size = 65536\nnemo_run_dir = \"/mnt/nemo_run\"\n"
+    "workspace = \"/mnt/workspace\"\nray_version = \"2.48.0\"\npip_extras = [\"typer\"]\n"
+    "image_pull_secrets = [\"ngc\"]\nnode_reservation = \"r1\"\nlauncher = \"torchrun\"\n"
+    "mounts = [{ path = \"/\", mount_path = \"/mnt\", from = \"node-nfs:lustre\" }, "
+    "{ path = \"/home\", mount_path = \"/own\" }]\n"
+    "env_vars = { HF_HOME = \"/mnt/hf\" }\n"
+    "[lepton_gcp]\nnode_group = \"gcp\"\n"
+    "[lepton_sft]\nnodes = 4\ntime = \"1-02:30:00\"\n"
+    "[dgxcloud]\nexecutor = \"dgxcloud\"\nbase_url = \"https://x.run.ai/api/v1\"\n"
+    "kube_apiserver_url = \"https://k.example\"\nclient_id = \"id\"\nclient_secret = \"canary-7\"\n"
+    "app_id = \"old\"\napp_secret = \"canary-8\"\nproject_name = \"team\"\nnodes = 2\ngpus_per_node = 0\n"
+    "container_image = \"img\"\npvc_nemo_run_dir = \"/nemo_run\"\ndgxcloud_max_args_chars = 9000\n"
+    "pvcs = [{ name = \"data\", path = \"/data\" }]\ndistributed_framework = \"PyTorch\"\n"
+    "[slurm]\nexecutor = \"slurm\"\naccount = \"a\"\npartition = \"batch\"\nrun_partition = \"interactive\"\n"
+    "batch_partition = \"backfill\"\ntunnel = \"ssh\"\nhost = \"login\"\nuser = \"me\"\n"
+    "identity = \"~/.ssh/id\"\nremote_job_dir = \"/lustre/me\"\ntime = \"04:00:00\"\nntasks_per_node = 8\n"
+    "gpus_per_node = 8\nmem = \"0\"\nexclusive = true\nmounts = [\"/lustre:/lustre\"]\n"
+    "repo_root = \"/home/me/repo\"\nsetup_lines = \"module load x\"\n"
+    "[my-cluster]\nexecutor = \"slurm\"\nhost = \"other\"\n"
+    "[pretrain]\nextends = \"my-cluster\"\nnodes = 16\n";
+
+static struct sw_spec *resolve_nemo_run(const char *profile)
+{
+    const struct sw_profile_file file = { "env.toml", nemo_run, strlen(nemo_run), true };
+    sw_auto(sw_profiles) struct sw_profiles *profiles = sw_profiles_load(&file, NULL, NULL);
+    struct sw_error err = { 0 };
+    struct sw_spec_input input = {
+        .profiles = profiles, .profile = profile, .platforms = cloud_platforms,
+        .platform_count = SW_COUNT(cloud_platforms), .default_platform = "slurm",
+    };
+    struct sw_spec *spec;
+
+    assert_non_null(profiles);
+    spec = sw_spec_resolve(&input, &err);
+    if (!spec)
+        fail_msg("%s", err.message);
+    return spec;
+}
+
+static void an_env_toml_of_nemo_run_means_the_same_here(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *sft = resolve_nemo_run("lepton_sft");
+    sw_auto(sw_spec) struct sw_spec *gcp = resolve_nemo_run("lepton_gcp");
+    sw_auto(sw_spec) struct sw_spec *dgx = resolve_nemo_run("dgxcloud");
+    sw_auto(sw_spec) struct sw_spec *slurm = resolve_nemo_run("slurm");
+    sw_auto(sw_spec) struct sw_spec *pretrain = resolve_nemo_run("pretrain");
+
+    (void)state;
+    assert_string_equal(sw_json_str(sft->job, "image"), "nvcr.io/nvidia/nemo:25.09");
+    assert_int_equal(sw_json_int(sft->job, "nodes", 0), 4);
+    assert_string_equal(sw_json_str(sft->job, "gpus"), "8");
+    assert_string_equal(sw_json_str(sft->job, "shm"), "65536MiB");
+    assert_string_equal(sw_json_str(sft->job, "time"), "1d2h30m");
+    expect_json(json_object_get(sft->job, "env"),
+                "{\"HF_HOME\":\"/mnt/hf\",\"WANDB_PROJECT\":\"nemotron\",\"WANDB_ENTITY\":\"team\"}");
+    expect_json(sft->options, "{\"node_group\":\"h100-prod\",\"resource_shape\":\"gpu.8xh100-80gb\","
+                "\"image_pull_secret\":\"ngc\",\"reservation\":\"r1\","
+                "\"volumes\":{\"/mnt\":{\"source\":\"lustre\"},\"/own\":{\"source\":\"/home\"}}}");
+    assert_string_equal(sw_json_str(gcp->options, "node_group"), "gcp");
+    assert_string_equal(sw_json_str(dgx->options, "client_id"), "id");
+    assert_string_equal(sw_json_str(dgx->job, "gpus"), "0");
+    assert_int_equal(sw_json_int(dgx->options, "dgxcloud_max_args_chars", 0), 9000);
+    expect_json(json_object_get(dgx->options, "volumes"), "{\"/data\":{\"source\":\"pvc:data\"}}");
+    assert_string_equal(sw_json_str(slurm->job, "time"), "4h");
+    assert_string_equal(sw_json_str(json_object_get(slurm->job, "code"), "root"), "/home/me/repo");
+    expect_json(json_object_get(slurm->options, "partition"), "[\"batch\"]");
+    expect_json(json_object_get(slurm->options, "hostname"), "[\"login\"]");
+    assert_string_equal(sw_json_str(slurm->options, "base_dir"), "/lustre/me");
+    assert_string_equal(sw_json_str(slurm->options, "identity"), "~/.ssh/id");
+    assert_string_equal(pretrain->platform, "slurm");
+    assert_int_equal(sw_json_int(pretrain->job, "nodes", 0), 16);
+    expect_json(json_object_get(pretrain->options, "hostname"), "[\"other\"]");
+}
+
+static void words_of_nemo_run_are_noted_once(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec = resolve_nemo_run("lepton_sft");
+    sw_auto(sw_spec) struct sw_spec *dgx = resolve_nemo_run("dgxcloud");
+    sw_autofree char *said = sw_json_dump(dgx->warnings), *where = sw_json_dump(dgx->sources);
+
+    (void)state;
+    assert_int_equal(json_array_size(spec->warnings), 1);
+    assert_string_equal(json_string_value(json_array_get(spec->warnings, 0)),
+        "profile [lepton_sft] has words of NeMo-Run: container_image is image, gpus_per_node is gpus, "
+        "shared_memory_size is shm, image_pull_secrets is image_pull_secret, node_reservation is "
+        "reservation, mounts is volumes, env_vars is env; without effect here: nprocs_per_node, "
+        "nemo_run_dir, workspace, ray_version, pip_extras");
+    assert_null(strstr(said, "canary"));
+    assert_null(strstr(where, "canary"));
+}
+
+static void words_of_nemo_run_need_trust_as_ours_do(void **state)
+{
+    sw_auto(sw_document) struct sw_document *document =
+        sw_document_parse(nemo_run, strlen(nemo_run), SW_TOML, "env.toml", NULL);
+    sw_auto(json) json_t *keys = sw_spec_sensitive_keys(sw_document_value(document), true, cloud_platforms,
+                                                        SW_COUNT(cloud_platforms));
+    sw_autofree char *all = sw_json_dump(keys);
+
+    (void)state;
+    assert_non_null(strstr(all, "slurm.host"));
+    assert_non_null(strstr(all, "slurm.tunnel"));
+    assert_non_null(strstr(all, "slurm.remote_job_dir"));
+    assert_non_null(strstr(all, "slurm.repo_root"));
+    assert_null(strstr(all, "container_image"));
+}
+
 static const struct { struct given given; const char *message; } mistakes[] = {
     { { .profile = "slurm", .profiles = "[slurm]\npartiton = \"x\"\n" },
       "env.toml:2:1: unknown key 'partiton' in profile [slurm] (did you mean 'partition'?)" },
@@ -268,6 +404,9 @@ int main(void)
         cmocka_unit_test(a_credential_in_a_profile_earns_a_warning),
         cmocka_unit_test(mistakes_in_profiles_are_reported_with_their_place),
         cmocka_unit_test(a_mistake_in_another_section_does_not_stop_the_job),
+        cmocka_unit_test(an_env_toml_of_nemo_run_means_the_same_here),
+        cmocka_unit_test(words_of_nemo_run_are_noted_once),
+        cmocka_unit_test(words_of_nemo_run_need_trust_as_ours_do),
         cmocka_unit_test(the_project_wins_over_the_home),
     };
 

@@ -177,6 +177,68 @@ static void a_missing_piece_is_named(void **state)
 
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, place_open, place_close)
 
+/* What a job of several ranks sees, by rank; "-": the platform says nothing, so there is one. */
+static void ranks_find_each_other_by_the_platforms_variables(void **state)
+{
+    static const struct { const char *index, *total, *seen; } cases[] = {
+        { NULL, NULL, "0 1 127.0.0.1 29400 \n" },
+        { "0", "1", "0 1 127.0.0.1 29400 \n" },
+        { "0", "3", "0 3 w-0.j-svc 29400 w-1.j-svc,w-2.j-svc\n" },
+        { "2", "3", "2 3 w-0.j-svc 29400 w-1.j-svc,w-2.j-svc\n" },
+    };
+    struct chunks_folder *here = *state;
+    static const char script[] =
+        "echo $NODE_RANK $NNODES $MASTER_ADDR $MASTER_PORT \"$WORKER_ADDRS\" > ranks\n";
+    sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT, command = SW_BUF_INIT;
+    sw_autofree char *path = sw_path_join(here->folder, "ranks");
+
+    sw_buf_add(&line, "set -u\n");
+    sw_chunks_rendezvous(&line, &(struct sw_chunks_ranks){
+        "CLOUD_INDEX", "CLOUD_TOTAL", "$CLOUD_PREFIX-$sw_rank.$CLOUD_DOMAIN", 29400 });
+    sw_chunks_command(&command, "SLIPWAY_JOB", sw_buf_text(&line));
+    for (size_t i = 0; i < SW_COUNT(shells) * SW_COUNT(cases); i++) {
+        const char *const *shell = shells[i / SW_COUNT(cases)];
+        size_t which = i % SW_COUNT(cases);
+        sw_auto(json) json_t *env = variables("SLIPWAY_JOB", script, sizeof script - 1, 9000);
+        sw_auto(json) json_t *cloud = sw_json_object(
+            SW_STR_OPT("CLOUD_INDEX", cases[which].index), SW_STR_OPT("CLOUD_TOTAL", cases[which].total),
+            SW_STR("CLOUD_PREFIX", "w"), SW_STR("CLOUD_DOMAIN", "j-svc"), SW_STR("SLIPWAY_TMP",
+                    here->folder));
+        sw_autofree char *seen = NULL;
+
+        json_object_update(env, cloud);
+
+        if (!has_shell(shell))
+            continue;
+        assert_int_equal(finish(start(here, shell, sw_buf_text(&command), env)), 0);
+        seen = sw_file_read(path, 1024, NULL, NULL);
+        assert_string_equal(seen, cases[which].seen);
+    }
+}
+
+/* The command runs what is in the variables, with the lines before it, wherever a file can be written. */
+static void the_command_runs_the_script_of_the_variables(void **state)
+{
+    struct chunks_folder *here = *state;
+    sw_auto(sw_buf) struct sw_buf command = SW_BUF_INIT;
+    sw_autofree char *path = sw_path_join(here->folder, "ran");
+    static const char script[] = "echo \"$GREETING ${SLIPWAY_JOB_COUNT-gone}\" > ran\n";
+
+    sw_chunks_command(&command, "SLIPWAY_JOB", "export GREETING=hello\n");
+    for (size_t i = 0; i < SW_COUNT(shells); i++) {
+        sw_auto(json) json_t *env = variables("SLIPWAY_JOB", script, sizeof script - 1, 9000);
+        sw_autofree char *ran = NULL;
+
+        if (!has_shell(shells[i]))
+            continue;
+        json_object_set_new(env, "SLIPWAY_TMP", json_string(here->folder));
+        assert_int_equal(finish(start(here, shells[i], sw_buf_text(&command), env)), 0);
+        ran = sw_file_read(path, 1024, NULL, NULL);
+        assert_string_equal(ran, "hello gone\n");
+        unlink(path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +246,8 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         CLAIM(pieces_in_variables_are_put_together),
         CLAIM(a_missing_piece_is_named),
+        CLAIM(ranks_find_each_other_by_the_platforms_variables),
+        CLAIM(the_command_runs_the_script_of_the_variables),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

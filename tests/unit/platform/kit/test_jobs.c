@@ -37,8 +37,10 @@ static int answer(const struct sw_connection *conn, struct sw_error *err)
     return conn->fails ? sw_fail(err, conn->fails, "no") : 0;
 }
 
-static json_t *list(struct sw_connection *conn, struct sw_error *err)
+static json_t *list(struct sw_connection *conn, const struct sw_observation *wanted, size_t count,
+                    struct sw_error *err)
 {
+    (void)wanted, (void)count;
     return answer(conn, err) < 0 ? NULL : json_incref(conn->listed);
 }
 
@@ -87,7 +89,7 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
     return json_object_get(conn->there, name) ? 0 : sw_fail(err, SW_E_NOT_FOUND, "no such job");
 }
 
-static const struct sw_jobs_api api = { name_of, list, get, read_job, stop };
+static const struct sw_jobs_api api = { name_of, list, get, read_job, stop, NULL };
 
 static struct sw_connection connection(const char *listed, const char *there)
 {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "platform/kube/kube_log.h"
 #include "platform/kubernetes/kubernetes_files.h"
 
 static json_t *parse(const char *text)
@@ -56,21 +57,21 @@ static void the_state_of_a_container_tells_whether_its_log_grows(void **state)
 
 static void the_words_of_a_refusal_tell_whether_there_will_be_a_log(void **state)
 {
-    static const struct { const char *words; enum k8s_log_said said; } rows[] = {
-        { "container \"slipway\" in pod \"a-0\" is waiting to start: ContainerCreating", K8S_LOG_NOT_BEGUN },
+    static const struct { const char *words; enum kube_log_said said; } rows[] = {
+        { "container \"slipway\" in pod \"a-0\" is waiting to start: ContainerCreating", KUBE_LOG_NOT_BEGUN },
         { "container \"slipway\" in pod \"a-0\" is waiting to start: trying and failing to pull image",
-          K8S_LOG_NOT_BEGUN },
-        { "pod a-0 does not have a host assigned", K8S_LOG_NOT_BEGUN },
-        { "previous terminated container \"slipway\" in pod \"a-0\" not found", K8S_LOG_GONE },
-        { "unable to retrieve container logs for containerd://abc", K8S_LOG_GONE },
+          KUBE_LOG_NOT_BEGUN },
+        { "pod a-0 does not have a host assigned", KUBE_LOG_NOT_BEGUN },
+        { "previous terminated container \"slipway\" in pod \"a-0\" not found", KUBE_LOG_GONE },
+        { "unable to retrieve container logs for containerd://abc", KUBE_LOG_GONE },
         { "failed to try resolving symlinks in path \"/var/log/x/0.log\": lstat: no such file or directory",
-          K8S_LOG_GONE },
-        { "pods \"a-0\" is forbidden", K8S_LOG_FAILED },
+          KUBE_LOG_GONE },
+        { "pods \"a-0\" is forbidden", KUBE_LOG_FAILED },
     };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++)
-        assert_int_equal(k8s_log_said(rows[i].words), rows[i].said);
+        assert_int_equal(kube_log_said(rows[i].words), rows[i].said);
 }
 
 static void what_is_above_a_path_is_looked_into(void **state)

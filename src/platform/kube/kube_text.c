@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kube_text.c - texts as the Kubernetes API wants them. Pure.
+ */
+#include "platform/kube/kube.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Of a label's value, and of its key behind the slash. */
+static bool is_label_text(const char *text)
+{
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)text[i]) && (i == 0 || i == length - 1 || !strchr("-_.", text[i])))
+            return false;
+    return length <= 63;
+}
+
+bool kube_is_label(const char *key, const char *value)
+{
+    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
+    size_t prefix = slash ? (size_t)(slash - key) : 0;
+
+    if (slash && (prefix == 0 || prefix > 253 || !isalnum((unsigned char)key[0]) ||
+                  !isalnum((unsigned char)slash[-1]) ||
+                  strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789-.") != prefix))
+        return false;
+    return *name && is_label_text(name) && is_label_text(value);
+}
+
+char *kube_note_key(const char *key)
+{
+    char name[64] = "";
+
+    snprintf(name, sizeof name, "%s", key);
+    for (char *at = name; *at; at++)
+        if (!isalnum((unsigned char)*at) && ((at == name || !at[1]) || !strchr("-_.", *at)))
+            *at = at == name || !at[1] ? 'x' : '_';
+    return sw_format("slipway.label/%s", *name ? name : "x");
+}
+
+/* Every '$' is doubled: "$$" is one of them again. */
+json_t *kube_value(const char *value)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+
+    for (; *value; value++) {
+        sw_buf_add_char(&out, *value);
+        if (*value == '$')
+            sw_buf_add_char(&out, '$');
+    }
+    return sw_json_text(sw_buf_text(&out));
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lepton_jobs.c - the jobs that are there: list, stop, cleanup, and those that are found by their labels
+ * alone.
+ *
+ * Our name for a job is ID.ATTEMPT (kit/jobs.h); on Lepton it is found by its labels, since the server adds
+ * an ending to names and takes the same one twice. An answer contains the whole body, chunks included, so a
+ * refresh asks for the jobs that it wants and keeps none of their variables.
+ */
+#include "platform/lepton/lepton_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "core/payload.h"
+#include "core/reason.h"
+#include "core/state.h"
+
+#define PAGE_SIZE "50"                   /* of bodies with up to a megabyte each */
+enum { NAMED_MAX = 100 };
+
+static const struct sw_rest_pages pages = { "jobs", NULL, "page", .numbered = true };
+
+static struct sw_jobs_name name_of(const char *id, int attempt)
+{
+    struct sw_jobs_name name;
+
+    snprintf(name.text, sizeof name.text, "%s.%d", id, attempt);
+    return name;
+}
+
+static int attempt_of(const json_t *job)
+{
+    const char *text = lepton_label(job, LEPTON_ATTEMPT);
+    int attempt = text ? atoi(text) : 1;
+
+    return attempt > 1 ? attempt : 1;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+/* Of two jobs of one attempt (a POST that was repeated) the newer one counts. */
+static int keep(void *jobs, json_t *job)
+{
+    const char *id = lepton_label(job, LEPTON_ID);
+    struct sw_jobs_name name = name_of(id ? id : "", attempt_of(job));
+    const json_t *other = json_object_get(jobs, name.text);
+
+    if (!id || (other && sw_json_int(json_object_get(other, "metadata"), "created_at", 0) >
+                             sw_json_int(json_object_get(job, "metadata"), "created_at", 0)))
+        return 0;
+    return json_object_set(jobs, name.text, job);
+}
+
+static int keep_slim(void *jobs, json_t *job)
+{
+    json_object_del(json_object_get(job, "spec"), "envs");
+    return keep(jobs, job);
+}
+
+/* By ID.ATTEMPT; owned; NULL + err. `words` (NULL: none) is part of the name. */
+static json_t *list_jobs(struct sw_connection *conn, const char *selector, const char *words, bool archived,
+                         int (*take)(void *, json_t *), struct sw_error *err)
+{
+    const struct sw_rest_pair query[] = {
+        { "job_query_mode", archived ? LEPTON_ALL_JOBS : "alive_only" }, { "query", selector }, { "q",
+                words },
+        { "page_size", PAGE_SIZE }, { 0 } };
+    const struct sw_rest_call call = { .path = "/jobs", .query = query, .repeatable = true };
+    sw_auto(json) json_t *jobs = json_object();
+
+    return sw_rest_list(lepton_of(conn)->rest, &call, &pages, take, jobs, err) < 0 ? NULL : sw_take(jobs);
+}
+
+static json_t *list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
+                    struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf selector = SW_BUF_INIT;
+
+    sw_buf_add(&selector, LEPTON_ID);
+    if (jobs && count <= NAMED_MAX) {
+        for (size_t i = 0; i < count; i++)
+            sw_buf_addf(&selector, "%s%s", i ? "," : " in (", jobs[i].job.id);
+        sw_buf_add(&selector, ")");
+    }
+    return list_jobs(conn, sw_buf_text(&selector), NULL, false, keep_slim, err);
+}
+
+/* By the id that Lepton gave it, where this machine sent it. */
+static json_t *get_by_id(struct sw_connection *conn, const char *remote_id, struct sw_error *err)
+{
+    sw_autofree char *start = sw_rest_path("/jobs/%s", remote_id);
+    sw_autofree char *path = sw_format("%s?job_query_mode=" LEPTON_ALL_JOBS, start);
+    json_t *job = NULL;
+
+    if (lepton_call(conn, NULL, path, NULL, &job, err) < 0)
+        return NULL;
+    json_object_del(json_object_get(job, "spec"), "envs");
+    return job;
+}
+
+json_t *lepton_find_job(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
+{
+    sw_autofree char *note = lepton_note_path(conn, id, attempt > 1 ? attempt : 1, "sent");
+    sw_autofree char *sent = sw_file_read(note, 128, NULL, NULL);
+    sw_autofree char *selector = sw_format(LEPTON_ID "=%s," LEPTON_ATTEMPT "=%d", id, attempt > 1
+                                           ? attempt : 1);
+    sw_auto(json) json_t *jobs = NULL;
+    char name[LEPTON_NAME_SIZE];
+    json_t *job;
+
+    if (!sw_text_empty(sent))
+        return get_by_id(conn, sent, err);
+    lepton_name(id, attempt > 1 ? attempt : 1, name);
+    jobs = list_jobs(conn, selector, name, true, keep_slim, err);
+    job = json_object_get(jobs, name_of(id, attempt > 1 ? attempt : 1).text);
+    if (jobs && (!job || !sw_text_same(lepton_meta(job, "name"), name))) {
+        sw_fail(err, SW_E_NOT_FOUND, "the workspace has no job '%s'", name);
+        return NULL;
+    }
+    return json_incref(job);
+}
+
+static json_t *get(struct sw_connection *conn, const char *name, struct sw_error *err)
+{
+    const char *dot = strrchr(name, '.');
+    sw_autofree char *id = sw_strndup(name, (size_t)(dot - name));
+
+    return lepton_find_job(conn, id, atoi(dot + 1), err);
+}
+
+json_t *lepton_job_part(struct sw_connection *conn, const json_t *job, const char *part, struct sw_error *err)
+{
+    sw_autofree char *start = sw_rest_path("/jobs/%s", lepton_meta(job, "id") ? lepton_meta(job, "id") : "");
+    sw_autofree char *path = sw_format("%s/%s", start, part);
+    json_t *answer = NULL;
+
+    if (lepton_call(conn, NULL, path, NULL, &answer, err) < 0)
+        return NULL;
+    return answer ? answer : json_array();
+}
+
+/* ---- more than the list says ---------------------------------------------------------------- */
+
+static void add_part(struct sw_connection *conn, json_t *job, const char *key, const char *part)
+{
+    json_t *answer = lepton_job_part(conn, job, part, NULL);
+
+    if (answer)
+        json_object_set_new(job, key, answer);
+}
+
+static void add_end(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
+{
+    json_t *reports = NULL;
+    bool late = lepton_is_late(conn, job, ref->id, &reports);
+
+    if (late && !json_object_get(job, "asked"))
+        json_object_set_new(job, "late", json_true());
+    else if (!sw_jobs_have_ended(reports, ref->id))
+        add_part(conn, job, "events", "events");
+    if (reports)
+        json_object_set_new(job, "reports", reports);
+}
+
+/* Replicas say why a job waits and where it failed; the log has the runner's reports. */
+static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
+{
+    sw_autofree char *note = lepton_note_path(conn, ref->id, ref->attempt > 1 ? ref->attempt : 1, "asked");
+    sw_autofree char *asked = sw_file_read(note, 64, NULL, NULL);
+    const json_t *status = json_object_get(job, "status");
+    const char *said = sw_json_str(status, "state");
+    enum sw_state state = lepton_state(said, NULL);
+    bool over = sw_state_is_final(state) || (asked && state == SW_PAUSED) || sw_text_same(said, "Archived");
+
+    if (asked)
+        json_object_set_new(job, "asked", sw_json_text(asked));
+    if (over)
+        add_end(conn, ref, job);
+    if ((over && state != SW_COMPLETE) || state == SW_PENDING ||
+        (state == SW_RUNNING && sw_json_int(status, "ready", 0) < sw_json_int(status, "active", 0)))
+        add_part(conn, job, "replicas", "replicas?job_query_mode=" LEPTON_ALL_JOBS);
+}
+
+/* ---- stop ----------------------------------------------------------------------------------- */
+
+/* Ended, or stopped by anyone: Lepton refuses to stop it once more. */
+static bool is_over(const json_t *job)
+{
+    enum sw_state state = lepton_state(sw_json_str(json_object_get(job, "status"), "state"), NULL);
+
+    return sw_state_is_final(state) || state == SW_PAUSED;
+}
+
+/* It may have ended since it was looked at: then the refusal means nothing. */
+static int send_stop(struct sw_connection *conn, const char *name, const char *path, struct sw_error *err)
+{
+    sw_auto(json) json_t *body = json_pack("{s:{s:b}}", "spec", "stopped", 1), *job = NULL;
+    struct sw_error why = { 0 };
+
+    if (lepton_call(conn, "PATCH", path, body, NULL, &why) == 0)
+        return 0;
+    job = why.code == SW_E_CONFLICT ? get(conn, name, NULL) : NULL;
+    return is_over(job) ? 0 : sw_pass(err, &why);
+}
+
+static int stop(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err)
+{
+    sw_auto(json) json_t *job = get(conn, name, err);
+    const char *id = lepton_label(job, LEPTON_ID);
+    sw_autofree char *path = job ? sw_rest_path("/jobs/%s", lepton_meta(job, "id")) : NULL;
+    sw_autofree char *folder = job ? lepton_note_path(conn, id, attempt_of(job), "") : NULL;
+    sw_autofree char *note = job ? sw_path_join(folder, "asked") : NULL;
+
+    if (!job)
+        return -1;
+    if (is_over(job))
+        return 0;
+    if (sw_mkdirs(folder, 0700, err) < 0 || sw_file_write(note, why, strlen(why), 0600, err) < 0)
+        return -1;
+    return send_stop(conn, name, path, err);
+}
+
+const struct sw_jobs_api lepton_api = { name_of, list, get, lepton_read, stop, detail };
+
+int lepton_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
+                   struct sw_error *err)
+{
+    return sw_jobs_observe(&lepton_api, conn, jobs, count, err);
+}
+
+void lepton_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
+{
+    sw_jobs_cancel(&lepton_api, conn, jobs, count, deadline_ms);
+}
+
+/* A job that cannot start is stopped, where its file says so: then it has failed for that reason, and
+ * `retry:` begins its next attempt, away from the node. */
+void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
+{
+    sw_jobs_reconcile(&lepton_api, conn, jobs, count);
+    for (size_t i = 0; i < count; i++) {
+        struct lepton_job_options options = lepton_job_options(json_object_get(jobs[i].job.plan, "options"));
+        const char *why = lepton_stuck_reason(&jobs[i], options.stuck_after_ms, sw_now_ms());
+
+        if (why && options.stuck == LEPTON_RESUBMIT)
+            stop(conn, name_of(jobs[i].job.id, jobs[i].job.attempt > 1 ? jobs[i].job.attempt
+                               : 1).text, why, NULL);
+    }
+}
+
+/* ---- after the end -------------------------------------------------------------------------- */
+
+static bool has_secrets(const json_t *plan)
+{
+    return !plan || json_array_size(json_object_get(plan, "secrets")) ||
+           json_array_size(json_object_get(plan, "credentials"));
+}
+
+void lepton_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
+{
+    sw_log_keep_ends(&sw_platform_lepton, conn, jobs, count);
+    for (size_t i = 0; i < count; i++)
+        if (has_secrets(jobs[i]->plan))
+            lepton_delete_secrets(conn, jobs[i]->id, jobs[i]->attempt, NULL);
+}
+
+static int delete_job(struct sw_connection *conn, const json_t *job, struct sw_error *err)
+{
+    sw_autofree char *start = sw_rest_path("/jobs/%s", lepton_meta(job, "id") ? lepton_meta(job, "id") : "");
+    sw_autofree char *path = sw_format("%s?job_query_mode=" LEPTON_ALL_JOBS, start);
+    struct sw_error why = { 0 };
+
+    return lepton_call(conn, "DELETE", path, NULL, NULL, &why) == 0 || why.code == SW_E_NOT_FOUND
+               ? 0 : sw_pass(err, &why);
+}
+
+static json_t *attempts_of(struct sw_connection *conn, const char *id, struct sw_error *err)
+{
+    sw_autofree char *selector = sw_format(LEPTON_ID "=%s", id);
+
+    return list_jobs(conn, selector, NULL, true, keep, err);
+}
+
+static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(json) json_t *attempts = attempts_of(conn, job->id, err);
+    sw_autofree char *folder = sw_path_join(lepton_of(conn)->root, job->id);
+    const char *name;
+    json_t *each;
+
+    if (!attempts)
+        return -1;
+    json_object_foreach(attempts, name, each)
+        if (delete_job(conn, each, err) < 0)
+            return -1;
+    if (has_secrets(job->plan) && lepton_delete_secrets(conn, job->id, 0, err) < 0)
+        return -1;
+    return sw_remove_tree(folder, err);
+}
+
+/* Results on a mount stay: no route leads there. */
+void lepton_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, bool keep_results,
+                    int64_t deadline_ms)
+{
+    (void)keep_results, (void)deadline_ms;
+    for (size_t i = 0; i < count; i++)
+        jobs[i].result = cleanup_one(conn, jobs[i].job, &jobs[i].err);
+}
+
+/* ---- for people and for diagnosis ----------------------------------------------------------- */
+
+json_t *lepton_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(json) json_t *found = lepton_find_job(conn, job->id, job->attempt, err);
+    sw_auto(json) json_t *all = found ? lepton_job_part(conn, found,
+                                                        "replicas?job_query_mode=" LEPTON_ALL_JOBS, err)
+                                      : NULL;
+    json_t *rows = all ? json_array() : NULL;
+    int count = (int)sw_json_int(json_object_get(found, "spec"), "completions", 1);
+
+    for (int i = 0; rows && i < count; i++) {
+        const json_t *replica = lepton_replica(all, lepton_meta(found, "id"), i);
+        const json_t *status = json_object_get(replica, "status"), *issue = json_object_get(status,
+                "readiness_issue");
+        enum sw_state state = lepton_state(sw_json_str(json_object_get(found, "status"), "state"), NULL);
+
+        if (replica)
+            json_array_append_new(rows, sw_json_object(
+                SW_INT("rank", i), SW_STR_OPT("node", sw_json_str(json_object_get(status, "node"), "name")),
+                SW_STR("status", sw_state_name(issue && state == SW_RUNNING ? SW_PENDING : state)),
+                SW_STR_OPT("reason", sw_json_str(issue, "reason")),
+                SW_STR_OPT("message", sw_json_str(issue, "message")),
+                SW_STR_OPT("replica", lepton_meta(replica, "id"))));
+    }
+    return rows;
+}
+
+/* What Lepton's own analysis says becomes facts that our rules know; a workspace without it has none. */
+static void add_analysis(struct sw_connection *conn, const struct sw_jobref *job, json_t *facts)
+{
+    static const struct { const char *words, *fact; } events[] = {
+        { "preempt", "preempt_notice" }, { "evict", "preempt_notice" }, { "xid", "gpu_lost" },
+        { "gpu", "gpu_lost" }, { "ecc", "ecc_uncorrected" }, { "disk", "disk_full" }, { "", "node_down" },
+    };
+    sw_auto(json) json_t *found = lepton_find_job(conn, job->id, job->attempt, NULL);
+    sw_auto(json) json_t *analysis = found ? lepton_job_part(conn, found, "failure-analysis", NULL) : NULL;
+    bool infra = sw_text_same(sw_json_str(analysis, "err_class"), SW_CLASS_INFRA);
+    const json_t *node_events = json_object_get(analysis, "job_failure_by_node_event");
+    json_t *event;
+    size_t i;
+
+    if (json_is_object(analysis))
+        json_object_set(facts, "platform_analysis", analysis);
+    json_array_foreach(node_events, i, event) {
+        const char *name = sw_json_str(event, "node_event_name"), *message = sw_json_str(event, "message");
+
+        for (size_t k = 0; name && infra && k < SW_COUNT(events); k++)
+            if (strcasestr(name, events[k].words)) {
+                json_object_set_new(facts, events[k].fact, sw_json_text(message ? message : name));
+                break;
+            }
+    }
+    if (infra && json_array_size(node_events) == 0)
+        json_object_set_new(facts, "node_down", sw_json_text("Lepton says that its own machines failed"));
+}
+
+void lepton_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                     struct sw_evidence *out, size_t count, int64_t deadline_ms)
+{
+    (void)deadline_ms;                   /* each call has its own */
+    sw_jobs_evidence(&sw_platform_lepton, conn, seen, out, count);
+    for (size_t i = 0; i < count; i++)
+        add_analysis(conn, &seen[i]->job, out[i].facts);
+}
+
+/* ---- jobs that are found by their labels ---------------------------------------------------- */
+
+static const char *variable_of(const json_t *job, const char *name)
+{
+    json_t *each;
+    size_t i;
+
+    json_array_foreach(json_object_get(json_object_get(job, "spec"), "envs"), i, each)
+        if (sw_text_same(sw_json_str(each, "name"), name))
+            return sw_json_str(each, "value");
+    return NULL;
+}
+
+int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *out,
+                 struct sw_error *err)
+{
+    sw_auto(json) json_t *attempts = attempts_of(conn, id, err);
+    const json_t *job = sw_jobs_newest(&lepton_api, attempts, id);
+    const char *text = variable_of(job, SW_PLAN_VARIABLE), *signature = variable_of(job, LEPTON_SIGNATURE);
+
+    if (!job)
+        return attempts ? sw_fail(err, SW_E_NOT_FOUND, "the workspace has no job '%s'", id) : -1;
+    snprintf(out->remote_id, sizeof out->remote_id, "%s", lepton_meta(job, "id") ? lepton_meta(job,
+            "id") : "");
+    snprintf(out->signature, sizeof out->signature, "%s", signature ? signature : "");
+    out->details = json_object();
+    if (plan)
+        *plan = text ? sw_json_parse(text, strlen(text), "plan", NULL) : NULL;
+    return 0;
+}
+
+json_t *lepton_jobs(struct sw_connection *conn, struct sw_error *err)
+{
+    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim,
+                                          err), *newest = json_object();
+    json_t *rows = all ? json_array() : NULL, *job;
+    const char *name;
+
+    json_object_foreach(all, name, job) {
+        const char *id = lepton_label(job, LEPTON_ID);
+
+        if (attempt_of(json_object_get(newest, id)) <= attempt_of(job))
+            json_object_set(newest, id, job);
+    }
+    json_object_foreach(newest, name, job) {
+        struct sw_observation seen = { .job = { .id = name, .attempt = attempt_of(job) } };
+
+        lepton_read(job, &seen);
+        json_array_append_new(rows, sw_json_object(
+            SW_STR("id", name), SW_STR("state", sw_state_name(seen.state)),
+            SW_STR("owner", lepton_label(job, LEPTON_OWNER) ? lepton_label(job, LEPTON_OWNER) : ""),
+            SW_INT("created_ms", lepton_time_ms(json_object_get(job, "metadata"), "created_at"))));
+        sw_observation_done(&seen);
+    }
+    return rows;
+}
+
+/* A job that goes on is no leftover. */
+json_t *lepton_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
+{
+    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim, err), *found = json_array();
+    struct sw_orphans search = { sweep, found };
+    const char *name;
+    json_t *job;
+
+    if (!all)
+        return NULL;
+    json_object_foreach(all, name, job) {
+        const char *id = lepton_label(job, LEPTON_ID), *said = sw_json_str(json_object_get(job,
+                "status"), "state");
+        enum sw_state state = lepton_state(said, NULL);
+
+        if (sweep->known(sweep->context, id) ||
+            !(sw_state_is_final(state) || state == SW_PAUSED || sw_text_same(said, "Archived")))
+            continue;
+        if (sw_orphan_add(&search, &(struct sw_orphan){
+                .what = "job", .where = lepton_meta(job, "id"), .job = id, .marked = true,
+                .store = lepton_label(job, LEPTON_STORE), .uid = lepton_label(job, LEPTON_UID),
+                .owner = lepton_label(job, LEPTON_OWNER) }) && delete_job(conn, job, NULL) < 0)
+            sw_orphan_stays(&search);
+    }
+    if (lepton_secret_orphans(conn, &search, err) < 0)
+        return NULL;
+    sw_orphan_folders(&search, lepton_of(conn)->root);
+    return sw_take(found);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runai_secrets.c - credentials of a project: a job's secrets, and logins of registries.
+ *
+ * run:ai copies a credential into a Kubernetes secret of the project, whose name only the answer tells,
+ * a moment later. A job's credential has the job's name and goes when the job is over. A login is named
+ * after a hash of its content, as on Kubernetes: a changed key is another name, and two users never
+ * overwrite each other's. Values go from struct sw_secrets into the bytes of one request.
+ */
+#include "platform/runai/runai_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/text.h"
+#include "core/image_ref.h"
+#include "core/registry_login.h"
+#include "platform/kit/sending.h"
+
+#define GENERIC  "generic-secret"
+#define REGISTRY "docker-registry"
+enum { HASH_SHOWN = 12, COPIED_WITHIN_MS = 60000, FIRST_PAUSE_MS = 100, LONGEST_PAUSE_MS = 2000 };
+
+bool runai_has_secrets(const json_t *plan)
+{
+    static const char *const lists[] = { "secrets", "credentials", "settings" };
+    size_t count = 0;
+
+    for (size_t i = 0; i < SW_COUNT(lists); i++)
+        count += json_array_size(json_object_get(plan, lists[i]));
+    return count > 0;
+}
+
+/* ---- one credential -------------------------------------------------------------------------------- */
+
+static const char *secret_name(const json_t *asset)
+{
+    const json_t *resources = json_object_get(json_object_get(asset, "clusterInfo"), "resources");
+
+    return sw_json_str(json_array_get(resources, 0), "name");
+}
+
+static const char *asset_id(const json_t *asset)
+{
+    const char *id = sw_json_str(json_object_get(asset, "meta"), "id");
+
+    return id ? id : "";
+}
+
+/* Owned; NULL without an error: there is none of that name. */
+static json_t *find_asset(struct sw_connection *conn, const char *kind, const char *name,
+                          struct sw_error *err)
+{
+    const struct runai_site *site = runai_site(conn, err);
+    const struct sw_rest_pair query[] = { { "name", name }, { "scope", "project" },
+                                          { "projectId", site ? site->project_id : NULL }, { 0 } };
+    sw_autofree char *path = sw_rest_path("/asset/credentials/%s", kind);
+    sw_auto(json) json_t *answer = NULL;
+    json_t *one;
+    size_t i;
+
+    if (!site || sw_rest_call(runai_of(conn)->rest, &(struct sw_rest_call){ .path = path, .query = query,
+                                                                  .repeatable = true },
+                              &answer, err) < 0)
+        return NULL;
+    json_array_foreach(json_object_get(answer, "entries"), i, one)
+        if (sw_text_same(sw_json_str(json_object_get(one, "meta"), "name"), name))
+            return json_incref(one);
+    return NULL;
+}
+
+static int delete_asset(struct sw_connection *conn, const char *kind, const json_t *asset,
+                        struct sw_error *err)
+{
+    sw_autofree char *path = sw_rest_path("/asset/credentials/%s/%s", kind, asset_id(asset));
+    struct sw_error why = { 0 };
+
+    return runai_call(conn, "DELETE", path, NULL, NULL, &why) == 0 || why.code == SW_E_NOT_FOUND
+               ? 0 : sw_pass(err, &why);
+}
+
+/* `head` with "spec": the bytes, which the caller wipes. */
+static int post_asset(struct sw_connection *conn, const char *kind, const json_t *head,
+                      const struct sw_buf *spec,
+                      json_t **made, struct sw_error *err)
+{
+    sw_autofree char *text = sw_json_dump(head), *path = sw_rest_path("/asset/credentials/%s", kind);
+    struct sw_buf body = SW_BUF_INIT;
+    struct sw_rest_call call = { .method = "POST", .path = path, .content_type = "application/json",
+                                 .repeatable = true };
+    int result;
+
+    sw_buf_reserve_wiping(&body, strlen(text) + spec->length + 16);
+    sw_buf_add_bytes(&body, text, strlen(text) - 1);
+    sw_buf_add(&body, ",\"spec\":");
+    sw_buf_add_bytes(&body, spec->data, spec->length);
+    sw_buf_add_char(&body, '}');
+    call.bytes = body.data;
+    call.length = (int64_t)body.length;
+    result = sw_rest_call(runai_of(conn)->rest, &call, made, err);
+    sw_buf_wipe(&body);
+    return result;
+}
+
+/* The Kubernetes secret of a credential that was made: the first answer may not have it yet. Owned. */
+static char *wait_for_copy(struct sw_connection *conn, const char *kind, const json_t *made,
+                           struct sw_error *err)
+{
+    sw_autofree char *path = sw_rest_path("/asset/credentials/%s/%s", kind, asset_id(made));
+    int64_t until_ms = sw_monotonic_ms() + COPIED_WITHIN_MS, pause_ms = FIRST_PAUSE_MS;
+    char *name = sw_strdup(secret_name(made));
+
+    while (!name) {
+        sw_auto(json) json_t *asset = NULL;
+
+        if (runai_call(conn, NULL, path, NULL, &asset, err) < 0)
+            return NULL;
+        name = sw_strdup(secret_name(asset));
+        if (name)
+            break;
+        if (sw_monotonic_ms() >= until_ms) {
+            sw_fail(err, SW_E_REFUSED, "run:ai has not copied the credential to the cluster within a minute");
+            sw_hint(err, "is the cluster connected? `slipway preflight -p runai` shows it");
+            return NULL;
+        }
+        sw_sleep_ms(pause_ms);
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+    }
+    return name;
+}
+
+static json_t *head_of(const struct runai_site *site, const char *name, const char *description)
+{
+    return sw_json_object(SW_SUB("meta", sw_json_object(
+        SW_STR("name", name), SW_STR("scope", "project"),
+        SW_INT("projectId", strtoll(site->project_id, NULL, 10)),
+        SW_STR_OPT("description", description))));
+}
+
+/* ---- a job's own ----------------------------------------------------------------------------------- */
+
+static void add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_secrets *secrets)
+{
+    json_t *value;
+    const char *name;
+
+    json_object_foreach((json_t *)names, name, value) {
+        sw_buf_reserve_wiping(spec, 64);
+        sw_buf_add(spec, spec->data[spec->length - 1] == '[' ? "{\"key\":" : ",{\"key\":");
+        sw_json_secret(spec, name);
+        sw_buf_reserve_wiping(spec, 16);
+        sw_buf_add(spec, ",\"value\":");
+        sw_json_secret(spec, sw_secrets_reveal(secrets, name));
+        sw_buf_reserve_wiping(spec, 8);
+        sw_buf_add_char(spec, '}');
+    }
+}
+
+/* One that an interrupted submit left may have other values. */
+static int replace_asset(struct sw_connection *conn, const char *name, const json_t *head,
+                         const struct sw_buf *spec,
+                         json_t **made, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *old = NULL;
+
+    if (post_asset(conn, GENERIC, head, spec, made, &why) == 0)
+        return 0;
+    if (why.code != SW_E_CONFLICT && why.code != SW_E_REFUSED)
+        return sw_pass(err, &why);
+    old = find_asset(conn, GENERIC, name, err);
+    if (!old)
+        return sw_pass(err, &why);
+    return delete_asset(conn, GENERIC, old, err) < 0 ? -1 : post_asset(conn, GENERIC, head, spec, made, err);
+}
+
+int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                       const struct sw_secrets *secrets, const json_t *names, char **name,
+                       struct sw_error *err)
+{
+    const struct runai_site *site = runai_site(conn, err);
+    struct sw_jobs_name own = runai_name(plan->job_id, attempt);
+    sw_autofree char *description = sw_format("Slipway job %s of store %s", plan->job_id,
+                                              plan->store_id ? plan->store_id : "-");
+    sw_auto(json) json_t *head = site ? head_of(site, own.text, description) : NULL, *made = NULL;
+    struct sw_buf spec = SW_BUF_INIT;
+    int result;
+
+    *name = NULL;
+    if (!site || json_object_size(names) == 0)
+        return site ? 0 : -1;
+    sw_buf_reserve_wiping(&spec, 64);
+    sw_buf_add(&spec, "{\"keyValuePairs\":[");
+    add_pairs(&spec, names, secrets);
+    sw_buf_reserve_wiping(&spec, 8);
+    sw_buf_add(&spec, "]}");
+    result = replace_asset(conn, own.text, head, &spec, &made, err);
+    sw_buf_wipe(&spec);
+    if (result == 0)
+        *name = wait_for_copy(conn, GENERIC, made, err);
+    return *name ? 0 : sw_wrap(err, "cannot send the job's secrets");
+}
+
+int runai_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *asset = find_asset(conn, GENERIC, runai_name(id, attempt).text, &why);
+
+    if (asset)
+        return delete_asset(conn, GENERIC, asset, err);
+    return why.code ? sw_pass(err, &why) : 0;
+}
+
+/* ---- registries ------------------------------------------------------------------------------------ */
+
+static int make_login(struct sw_connection *conn, const struct sw_registry_login *login, const char *registry,
+                      const char *name, json_t **made, struct sw_error *err)
+{
+    const struct runai_site *site = runai_site(conn, err);
+    sw_auto(json) json_t *head = site ? head_of(site, name, "Slipway: login of a registry, shared by jobs")
+               : NULL;
+    struct sw_buf spec = SW_BUF_INIT;
+    struct sw_error why = { 0 };
+    int result;
+
+    if (!site)
+        return -1;
+    sw_buf_reserve_wiping(&spec, 64);
+    sw_buf_add(&spec, "{\"user\":");
+    sw_json_secret(&spec, login->user ? login->user : "");
+    sw_buf_reserve_wiping(&spec, 32);
+    sw_buf_add(&spec, ",\"password\":");
+    sw_json_secret(&spec, sw_secret_reveal(login->secret));
+    sw_buf_reserve_wiping(&spec, 32);
+    sw_buf_add(&spec, ",\"url\":");
+    sw_json_secret(&spec, registry);
+    sw_buf_reserve_wiping(&spec, 8);
+    sw_buf_add_char(&spec, '}');
+    result = post_asset(conn, REGISTRY, head, &spec, made, &why);
+    sw_buf_wipe(&spec);
+    if (result < 0 && why.code == SW_E_CONFLICT)         /* by another submit meanwhile: the same content */
+        return (*made = find_asset(conn, REGISTRY, name, err)) ? 0 : -1;
+    return result < 0 ? sw_pass(err, &why) : 0;
+}
+
+static int login_secret(struct sw_connection *conn, const struct sw_registry_login *login,
+                        const char *registry,
+                        char **name, struct sw_error *err)
+{
+    sw_auto(json) json_t *asset = NULL;
+    struct sw_buf config = SW_BUF_INIT;
+    struct sw_error why = { 0 };
+    char hash[SW_DIGEST_HEX], own[64];
+
+    sw_registry_docker_config(login, registry, &config);
+    sw_sha256_hex(config.data, config.length, hash);
+    sw_buf_wipe(&config);
+    snprintf(own, sizeof own, RUNAI_PULL "%.*s", HASH_SHOWN, hash);
+    asset = find_asset(conn, REGISTRY, own, &why);
+    if (why.code)
+        return sw_pass(err, &why);
+    if (!asset && make_login(conn, login, registry, own, &asset, err) < 0)
+        return -1;
+    *name = wait_for_copy(conn, REGISTRY, asset, err);
+    return *name ? 0 : -1;
+}
+
+int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name,
+                      struct sw_error *err)
+{
+    const char *said = runai_job_options(plan->options).image_pull_secret;
+    sw_auto(sw_image_ref) struct sw_image_ref ref = { 0 };
+    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+
+    *name = sw_strdup(said);
+    if (said)
+        return 0;
+    if (sw_image_ref_parse(plan->image, &ref, err) < 0)
+        return -1;
+    if (!ref.registry)
+        return 0;
+    sw_registry_login_find(&(struct sw_registry_query){ .registry = ref.registry,
+                                                        .env = runai_of(conn)->given.env,
+                                                        .env_context = runai_of(conn)->given.env_context },
+                                                        &login);
+    if (login.trouble)
+        runai_warn(conn, "%s; the image is pulled without a login", login.trouble);
+    if (login.secret && login.is_token)
+        runai_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled "
+                   "without it", ref.registry);
+    if (!login.secret || login.is_token)
+        return 0;
+    return login_secret(conn, &login, ref.registry, name, err) < 0
+               ? sw_wrap(err, "cannot make the credential for %s", ref.registry) : 0;
+}

@@ -1,0 +1,80 @@
+sw_chunks_pieces() {
+    sw_at=0
+    while [ "$sw_at" -lt "$2" ]; do
+        eval "sw_piece=\${$1_$sw_at-}"
+        [ -n "$sw_piece" ] || {
+            echo "slipway: $1_$sw_at is missing" >&2
+            exit 74
+        }
+        printf '%s' "$sw_piece"
+        sw_at=$((sw_at + 1))
+    done
+}
+sw_chunks() {
+    eval "sw_count=\${$1_COUNT:-0}"
+    if ! sw_chunks_pieces "$1" "$sw_count" | base64 -d | gzip -dc > "$2.new" || ! mv "$2.new" "$2"; then
+        echo "slipway: the variables $1_* cannot be put together" >&2
+        exit 74
+    fi
+    sw_at=0
+    while [ "$sw_at" -lt "$sw_count" ]; do
+        unset "$1_$sw_at"
+        sw_at=$((sw_at + 1))
+    done
+    unset "$1_COUNT" sw_at sw_count
+}
+sw_script() {
+    for sw_home in "${SLIPWAY_TMP:-}" "${TMPDIR:-}" /tmp /var/tmp /dev/shm .; do
+        [ -n "$sw_home" ] && [ -d "$sw_home" ] && [ -w "$sw_home" ] && break
+    done
+    sw_job=$sw_home/slipway-job-$$.sh
+}
+sw_ranks() {
+    eval "NODE_RANK=\${$1:-0} NNODES=\${$2:-1}"
+    MASTER_PORT=${MASTER_PORT:-$3}
+    MASTER_ADDR=127.0.0.1
+    WORKER_ADDRS=
+    sw_rank=0
+    while [ "$NNODES" -gt 1 ] && [ "$sw_rank" -lt "$NNODES" ]; do
+        eval "sw_host=\"$4\""
+        if [ "$sw_rank" -eq 0 ]; then
+            MASTER_ADDR=$sw_host
+        else
+            WORKER_ADDRS=$WORKER_ADDRS${WORKER_ADDRS:+,}$sw_host
+        fi
+        sw_rank=$((sw_rank + 1))
+    done
+    export NODE_RANK NNODES MASTER_PORT MASTER_ADDR WORKER_ADDRS
+}
+# sw_results FOLDER: it is there, and /results leads to it where an image has none and takes it.
+sw_results() {
+    mkdir -p "$1"
+    [ -e /results ] || [ -L /results ] || ln -s "$1" /results 2>/dev/null || :
+}
+sw_worker() {
+    sw_name=${HOSTNAME:-$(cat /etc/hostname)}
+    sw_index=${sw_name##*-}
+    sw_workers=${sw_name%-*}
+    case $sw_index in
+        '' | *[!0-9]*)
+            echo "slipway: the host name $sw_name does not end with a rank" >&2
+            exit 74
+            ;;
+    esac
+}
+sw_own_results() {
+    if ! mkdir -p "$1/$2" || { [ -d /results ] && ! rmdir /results; } || ! ln -s "$1/$2" /results; then
+        echo "slipway: /results cannot be made a link to $1/$2; this image or user does not allow it" >&2
+        exit 74
+    fi
+}
+sw_worker
+sw_total=4
+WORLD_SIZE=4
+export WORLD_SIZE
+MASTER_PORT=29500
+sw_ranks sw_index sw_total 29500 '$sw_workers-$sw_rank'
+unset SLIPWAY_BOOT SLIPWAY_START SLIPWAY_PLAN_0
+sw_script
+sw_chunks SLIPWAY_JOB "$sw_job"
+exec sh "$sw_job" 2>&1

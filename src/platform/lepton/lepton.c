@@ -8,10 +8,8 @@
  */
 #include "platform/lepton/lepton_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/file.h"
 #include "base/text.h"
 
 enum { PATIENCE_MS = 120000, FACTS_LAST_MS = 10 * 60 * 1000 };
@@ -70,14 +68,11 @@ static void lepton_close(struct sw_connection *opened)
 
     if (!conn)
         return;
-    sw_facts_close(conn->facts);
-    sw_rest_close(conn->rest);
-    sw_log_spools_close(conn->spools);
+    sw_cloud_done(&conn->cloud);
     sw_secret_free(conn->token);
     free(conn->url);
     free(conn->origin);
     free(conn->workspace);
-    free(conn->root);
     free(conn);
 }
 
@@ -97,39 +92,30 @@ static struct sw_secret *token(void *context, bool refused, struct sw_error *err
 
 static struct sw_connection *lepton_open(const struct sw_connect_options *config, struct sw_error *err)
 {
+    struct lepton_connection *conn = sw_new(struct lepton_connection);
     sw_autofree char *file = NULL;
-    struct lepton_connection *conn;
 
-    if (!config->state_dir) {
-        sw_fail(err, SW_E_USAGE, "the lepton platform needs a state folder");
-        return NULL;
-    }
-    conn = sw_new(struct lepton_connection);
     lepton_login(conn, config);
-    conn->root = sw_path_join(config->state_dir, "lepton");
-    conn->spools = sw_log_spools_open(conn->root);
-    conn->given = *config;
-    conn->given.options = NULL;
+    sw_cloud_init(&conn->cloud, "lepton", config);
     conn->headers[0] = (struct sw_rest_pair){ "Origin", conn->origin };
-    conn->rest = sw_rest_open(&(struct sw_rest_options){
+    conn->cloud.rest = sw_rest_open(&(struct sw_rest_options){
         .base_url = conn->url, .name = "Lepton", .threads = true, .patience_ms = PATIENCE_MS, .token = token,
         .token_context = conn, .headers = conn->origin ? conn->headers : NULL, .fields = fields,
         .explain = explain }, err);
-    if (!conn->rest) {
-        lepton_close((struct sw_connection *)conn);
-        return NULL;
-    }
-    file = sw_format("%s/.facts-%s.json", conn->root, conn->workspace ? conn->workspace : "");
-    conn->facts = sw_facts_open(conn->rest, file, FACTS_LAST_MS);
+    file = sw_format("%s/.facts-%s.json", conn->cloud.root, conn->workspace ? conn->workspace : "");
+    conn->cloud.facts = sw_facts_open(conn->cloud.rest, file, FACTS_LAST_MS);
+    if (!conn->cloud.rest)
+        lepton_close((struct sw_connection *)sw_take(conn));
     return (struct sw_connection *)conn;
 }
 
-static void lepton_place(struct sw_connection *conn, struct sw_place *out)
+static void lepton_place(struct sw_connection *opened, struct sw_place *out)
 {
-    out->address = sw_strdup(lepton_of(conn)->url);
-    out->options = sw_json_object(SW_STR_OPT("workspace", lepton_of(conn)->workspace), SW_STR("url",
-            lepton_of(conn)->url),
-                                  SW_STR_OPT("origin", lepton_of(conn)->origin));
+    const struct lepton_connection *conn = lepton_of(opened);
+
+    out->address = sw_strdup(conn->url);
+    out->options = sw_json_object(SW_STR_OPT("workspace", conn->workspace), SW_STR("url", conn->url),
+                                  SW_STR_OPT("origin", conn->origin));
 }
 
 /* Every address contains the workspace's id, and every answer there is about that workspace: an answer to one
@@ -146,30 +132,6 @@ static bool lepton_sees_loopback(struct sw_connection *conn, const struct sw_pla
 {
     (void)plan;
     return sw_http_is_loopback(lepton_of(conn)->url);
-}
-
-static struct sw_log_spools *lepton_log_spools(struct sw_connection *conn)
-{
-    return lepton_of(conn)->spools;
-}
-
-int lepton_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
-                json_t **json, struct sw_error *err)
-{
-    return sw_rest_call(lepton_of(conn)->rest, &(struct sw_rest_call){ .method = method, .path = path,
-            .json = body,
-                                                            .repeatable = true }, json, err);
-}
-
-void lepton_warn(struct sw_connection *conn, const char *text)
-{
-    if (lepton_of(conn)->given.warn)
-        lepton_of(conn)->given.warn(lepton_of(conn)->given.warn_context, text);
-}
-
-char *lepton_note_path(struct sw_connection *conn, const char *id, int attempt, const char *name)
-{
-    return sw_format("%s/%s/attempt-%d/%s", lepton_of(conn)->root, id, attempt, name);
 }
 
 const struct sw_platform sw_platform_lepton = {
@@ -196,7 +158,7 @@ const struct sw_platform sw_platform_lepton = {
     .replicas = lepton_replicas,
     .evidence = lepton_evidence,
     .log_fetch = lepton_log_fetch,
-    .log_spools = lepton_log_spools,
+    .log_spools = sw_cloud_log_spools,
     .adopt = lepton_adopt,
     .jobs = lepton_jobs,
     .orphans = lepton_orphans,

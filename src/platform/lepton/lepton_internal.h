@@ -16,11 +16,9 @@
 #ifndef SW_PLATFORM_LEPTON_INTERNAL_H
 #define SW_PLATFORM_LEPTON_INTERNAL_H
 
-#include "platform/kit/facts.h"
+#include "platform/kit/cloud.h"
 #include "platform/kit/jobs.h"
-#include "platform/kit/log.h"
 #include "platform/kit/orphans.h"
-#include "platform/kit/rest.h"
 #include "platform/lepton/lepton_options.h"
 #include "platform/platform.h"
 
@@ -37,15 +35,11 @@
 enum { LEPTON_NAME_MAX = 36, LEPTON_NAME_SIZE = LEPTON_NAME_MAX + 1, LEPTON_PORT = 29400 };
 
 struct lepton_connection {           /* what struct sw_connection is for this platform */
+    struct sw_cloud cloud;                   /* facts: groups, shapes, permissions, logins */
     char *url, *origin, *workspace;
     struct sw_secret *token;                 /* NULL: none is known */
     int64_t token_expires_ms;                /* as the saved login says; 0: not known */
-    char *root;                              /* our own folder on this machine */
-    struct sw_rest *rest;
-    struct sw_log_spools *spools;
-    struct sw_connect_options given;
     struct sw_rest_pair headers[2];
-    struct sw_facts *facts;                  /* groups, shapes, permissions, logins */
 };
 
 static inline struct lepton_connection *lepton_of(const struct sw_connection *conn)
@@ -54,15 +48,6 @@ static inline struct lepton_connection *lepton_of(const struct sw_connection *co
 }
 
 extern const struct sw_platform sw_platform_lepton;
-
-/* ---- lepton.c ------------------------------------------------------------------------------- */
-
-/* METHOD PATH that may be repeated. `json` may be NULL. */
-int lepton_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
-                json_t **json, struct sw_error *err);
-void lepton_warn(struct sw_connection *conn, const char *text);
-/* ROOT/JOB/attempt-N/NAME; owned. */
-char *lepton_note_path(struct sw_connection *conn, const char *id, int attempt, const char *name);
 
 /* ---- lepton_login.c ------------------------------------------------------------------------- */
 

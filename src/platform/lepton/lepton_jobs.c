@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "core/payload.h"
 #include "core/reason.h"
@@ -73,7 +72,7 @@ static json_t *list_jobs(struct sw_connection *conn, const char *selector, const
     const struct sw_rest_call call = { .path = "/jobs", .query = query, .repeatable = true };
     sw_auto(json) json_t *jobs = json_object();
 
-    return sw_rest_list(lepton_of(conn)->rest, &call, &pages, take, jobs, err) < 0 ? NULL : sw_take(jobs);
+    return sw_rest_list(sw_cloud_of(conn)->rest, &call, &pages, take, jobs, err) < 0 ? NULL : sw_take(jobs);
 }
 
 static json_t *list(struct sw_connection *conn, const struct sw_observation *jobs, size_t count,
@@ -97,7 +96,7 @@ static json_t *get_by_id(struct sw_connection *conn, const char *remote_id, stru
     sw_autofree char *path = sw_format("%s?job_query_mode=" LEPTON_ALL_JOBS, start);
     json_t *job = NULL;
 
-    if (lepton_call(conn, NULL, path, NULL, &job, err) < 0)
+    if (sw_cloud_call(conn, NULL, path, NULL, &job, err) < 0)
         return NULL;
     json_object_del(json_object_get(job, "spec"), "envs");
     return job;
@@ -105,8 +104,7 @@ static json_t *get_by_id(struct sw_connection *conn, const char *remote_id, stru
 
 json_t *lepton_find_job(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
 {
-    sw_autofree char *note = lepton_note_path(conn, id, attempt > 1 ? attempt : 1, "sent");
-    sw_autofree char *sent = sw_file_read(note, 128, NULL, NULL);
+    sw_autofree char *sent = sw_cloud_note(conn, id, attempt, "sent");
     sw_autofree char *selector = sw_format(LEPTON_ID "=%s," LEPTON_ATTEMPT "=%d", id, attempt > 1
                                            ? attempt : 1);
     sw_auto(json) json_t *jobs = NULL;
@@ -139,7 +137,7 @@ json_t *lepton_job_part(struct sw_connection *conn, const json_t *job, const cha
     sw_autofree char *path = sw_format("%s/%s", start, part);
     json_t *answer = NULL;
 
-    if (lepton_call(conn, NULL, path, NULL, &answer, err) < 0)
+    if (sw_cloud_call(conn, NULL, path, NULL, &answer, err) < 0)
         return NULL;
     return answer ? answer : json_array();
 }
@@ -170,8 +168,7 @@ static void add_end(struct sw_connection *conn, const struct sw_jobref *ref, jso
 /* Replicas say why a job waits and where it failed; the log has the runner's reports. */
 static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
 {
-    sw_autofree char *note = lepton_note_path(conn, ref->id, ref->attempt > 1 ? ref->attempt : 1, "asked");
-    sw_autofree char *asked = sw_file_read(note, 64, NULL, NULL);
+    sw_autofree char *asked = sw_cloud_note(conn, ref->id, ref->attempt, "asked");
     const json_t *status = json_object_get(job, "status");
     const char *said = sw_json_str(status, "state");
     enum sw_state state = lepton_state(said, NULL);
@@ -202,7 +199,7 @@ static int send_stop(struct sw_connection *conn, const char *name, const char *p
     sw_auto(json) json_t *body = json_pack("{s:{s:b}}", "spec", "stopped", 1), *job = NULL;
     struct sw_error why = { 0 };
 
-    if (lepton_call(conn, "PATCH", path, body, NULL, &why) == 0)
+    if (sw_cloud_call(conn, "PATCH", path, body, NULL, &why) == 0)
         return 0;
     job = why.code == SW_E_CONFLICT ? get(conn, name, NULL) : NULL;
     return is_over(job) ? 0 : sw_pass(err, &why);
@@ -213,16 +210,13 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
     sw_auto(json) json_t *job = get(conn, name, err);
     const char *id = lepton_label(job, LEPTON_ID);
     sw_autofree char *path = job ? sw_rest_path("/jobs/%s", lepton_meta(job, "id")) : NULL;
-    sw_autofree char *folder = job ? lepton_note_path(conn, id, attempt_of(job), "") : NULL;
-    sw_autofree char *note = job ? sw_path_join(folder, "asked") : NULL;
 
     if (!job)
         return -1;
     if (is_over(job))
         return 0;
-    if (sw_mkdirs(folder, 0700, err) < 0 || sw_file_write(note, why, strlen(why), 0600, err) < 0)
-        return -1;
-    return send_stop(conn, name, path, err);
+    return sw_cloud_note_write(conn, id, attempt_of(job), "asked", why, err) < 0
+               ? -1 : send_stop(conn, name, path, err);
 }
 
 const struct sw_jobs_api lepton_api = { name_of, list, get, lepton_read, stop, detail };
@@ -273,10 +267,8 @@ static int delete_job(struct sw_connection *conn, const json_t *job, struct sw_e
 {
     sw_autofree char *start = sw_rest_path("/jobs/%s", lepton_meta(job, "id") ? lepton_meta(job, "id") : "");
     sw_autofree char *path = sw_format("%s?job_query_mode=" LEPTON_ALL_JOBS, start);
-    struct sw_error why = { 0 };
 
-    return lepton_call(conn, "DELETE", path, NULL, NULL, &why) == 0 || why.code == SW_E_NOT_FOUND
-               ? 0 : sw_pass(err, &why);
+    return sw_cloud_delete(conn, path, err);
 }
 
 static json_t *attempts_of(struct sw_connection *conn, const char *id, struct sw_error *err)
@@ -289,7 +281,6 @@ static json_t *attempts_of(struct sw_connection *conn, const char *id, struct sw
 static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(json) json_t *attempts = attempts_of(conn, job->id, err);
-    sw_autofree char *folder = sw_path_join(lepton_of(conn)->root, job->id);
     const char *name;
     json_t *each;
 
@@ -300,7 +291,7 @@ static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, 
             return -1;
     if (has_secrets(job->plan) && lepton_delete_secrets(conn, job->id, 0, err) < 0)
         return -1;
-    return sw_remove_tree(folder, err);
+    return sw_cloud_forget(conn, job->id, err);
 }
 
 /* Results on a mount stay: no route leads there. */
@@ -461,6 +452,6 @@ json_t *lepton_orphans(struct sw_connection *conn, const struct sw_sweep *sweep,
     }
     if (lepton_secret_orphans(conn, &search, err) < 0)
         return NULL;
-    sw_orphan_folders(&search, lepton_of(conn)->root);
+    sw_orphan_folders(&search, sw_cloud_of(conn)->root);
     return sw_take(found);
 }

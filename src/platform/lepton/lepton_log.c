@@ -41,7 +41,7 @@ static json_t *ask(const struct log_query *query, const char *direction, int lim
     snprintf(from, sizeof from, "%lld", (long long)query->from_ns);
     snprintf(end, sizeof end, "%lld", (long long)query->end_ns);
     snprintf(most, sizeof most, "%d", limit);
-    return sw_log_page_get(lepton_of(query->conn)->rest, &(struct sw_rest_call){
+    return sw_log_page_get(sw_cloud_of(query->conn)->rest, &(struct sw_rest_call){
         .path = "/logs", .query = pairs, .repeatable = true, .stall_ms = query->stall_ms,
         .silence_counts = query->stall_ms != 0, .deadline_ms = sw_monotonic_ms() + PATIENCE_MS }, err);
 }

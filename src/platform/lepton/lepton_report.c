@@ -28,7 +28,7 @@ static bool found_error(json_t *rows, const char *check, const struct sw_error *
 static bool check_workspace(struct sw_connection *conn, json_t *rows, const struct sw_plan *plan)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *workspace = sw_fact(lepton_of(conn)->facts, "/workspace", true, &why);
+    sw_auto(json) json_t *workspace = sw_fact(sw_cloud_of(conn)->facts, "/workspace", true, &why);
     const char *state = sw_json_str(workspace, "workspace_state"), *name = sw_json_str(workspace,
             "workspace_name");
     const json_t *quota = json_object_get(workspace, "resource_quota");
@@ -70,7 +70,7 @@ static void check_token(struct sw_connection *conn, json_t *rows)
     json_t *entry;
     size_t i;
 
-    lepton_call(conn, NULL, "/tokens", NULL, &all, NULL);
+    sw_cloud_call(conn, NULL, "/tokens", NULL, &all, NULL);
     json_array_foreach(all, i, entry)
         if (lepton_of(conn)->token && is_masked(sw_json_str(entry, "masked_value"),
                                                 sw_secret_reveal(lepton_of(conn)->token)))
@@ -117,7 +117,7 @@ json_t *lepton_preflight_report(struct sw_connection *conn, const struct sw_plan
     struct sw_error why = { 0 };
 
     (void)err;
-    sw_facts_forget(lepton_of(conn)->facts);
+    sw_facts_forget(sw_cloud_of(conn)->facts);
     if (!check_workspace(conn, rows, plan))
         return rows;
     check_token(conn, rows);
@@ -163,7 +163,7 @@ static json_t *group_row(struct sw_connection *conn, const json_t *group)
 {
     const char *id = lepton_meta(group, "id"), *name = lepton_meta(group, "name");
     sw_autofree char *path = sw_rest_path("/dedicated-node-groups/%s/nodes", id ? id : "");
-    sw_auto(json) json_t *nodes = sw_fact(lepton_of(conn)->facts, path, true, NULL);
+    sw_auto(json) json_t *nodes = sw_fact(sw_cloud_of(conn)->facts, path, true, NULL);
     int64_t total = 0, free_gpus = 0;
 
     count_gpus(nodes, &total, &free_gpus);
@@ -186,7 +186,7 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
         const char *name = sw_json_str(volume, "name");
         sw_autofree char *start = sw_rest_path("/storage-permission/%s", name ? name : "");
         sw_autofree char *path = sw_format("%s?nodegroup_id=%s", start, id ? id : "");
-        sw_auto(json) json_t *permissions = sw_fact(lepton_of(conn)->facts, path, true, NULL);
+        sw_auto(json) json_t *permissions = sw_fact(sw_cloud_of(conn)->facts, path, true, NULL);
         json_t *paths = json_array(), *entry;
         size_t k;
 
@@ -202,10 +202,10 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
 
 json_t *lepton_inventory(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_auto(json) json_t *workspace = sw_fact(lepton_of(conn)->facts, "/workspace", true, err);
-    sw_auto(json) json_t *groups = workspace ? sw_fact(lepton_of(conn)->facts,
+    sw_auto(json) json_t *workspace = sw_fact(sw_cloud_of(conn)->facts, "/workspace", true, err);
+    sw_auto(json) json_t *groups = workspace ? sw_fact(sw_cloud_of(conn)->facts,
                                                        "/dedicated-node-groups", true, err) : NULL;
-    sw_auto(json) json_t *shapes = groups ? sw_fact(lepton_of(conn)->facts, "/shapes?purpose=job",
+    sw_auto(json) json_t *shapes = groups ? sw_fact(sw_cloud_of(conn)->facts, "/shapes?purpose=job",
                                                     true, err) : NULL;
     const json_t *quota = json_object_get(workspace, "resource_quota");
     json_t *group_rows = json_array(), *shape_rows = json_array(), *volumes = json_array(), *entry;

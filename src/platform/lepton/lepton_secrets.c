@@ -39,16 +39,6 @@ static char *job_of(const char *name)
     return end ? sw_strndup(id, (size_t)(end - id)) : NULL;
 }
 
-static int post_bytes(struct sw_connection *conn, const char *path, struct sw_buf *body, struct sw_error *err)
-{
-    const struct sw_rest_call call = { .method = "POST", .path = path, .bytes = body->data,
-                                       .length = (int64_t)body->length, .content_type = "application/json" };
-    int result = sw_rest_call(lepton_of(conn)->rest, &call, NULL, err);
-
-    sw_buf_wipe(body);
-    return result;
-}
-
 static int post_secrets(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                         const struct sw_secrets *secrets, struct sw_error *err)
 {
@@ -67,7 +57,7 @@ static int post_secrets(struct sw_connection *conn, const struct sw_plan *plan, 
         sw_buf_add_char(&body, '}');
     }
     sw_buf_add_char(&body, ']');
-    return post_bytes(conn, "/usersecrets", &body, err);
+    return sw_cloud_post_secret(conn, "/usersecrets", &body, false, NULL, err);
 }
 
 int lepton_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
@@ -88,14 +78,6 @@ int lepton_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, 
     return post_secrets(conn, plan, attempt, secrets, err);
 }
 
-static int delete_at(struct sw_connection *conn, const char *path, struct sw_error *err)
-{
-    struct sw_error why = { 0 };
-
-    return lepton_call(conn, "DELETE", path, NULL, NULL, &why) == 0 || why.code == SW_E_NOT_FOUND
-               ? 0 : sw_pass(err, &why);
-}
-
 int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
 {
     sw_auto(json) json_t *all = NULL;
@@ -104,14 +86,14 @@ int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attemp
     json_t *entry;
     size_t i;
 
-    if (lepton_call(conn, NULL, "/usersecrets", NULL, &all, err) < 0)
+    if (sw_cloud_call(conn, NULL, "/usersecrets", NULL, &all, err) < 0)
         return -1;
     json_array_foreach(all, i, entry) {
         const char *name = sw_json_str(entry, "name");
         sw_autofree char *path = name && sw_text_starts(name, begins)
             ? sw_rest_path("/usersecrets/%s", name) : NULL;
 
-        if (path && delete_at(conn, path, err) < 0)
+        if (path && sw_cloud_delete(conn, path, err) < 0)
             return -1;
     }
     return 0;
@@ -149,7 +131,7 @@ static int create(struct sw_connection *conn, const struct sw_registry_login *lo
     sw_json_secret(&body, sw_secret_reveal(login->secret));
     sw_buf_reserve_wiping(&body, 4);
     sw_buf_add(&body, "}}");
-    if (post_bytes(conn, "/imagepullsecrets", &body, &why) == 0 || why.code == SW_E_CONFLICT)
+    if (sw_cloud_post_secret(conn, "/imagepullsecrets", &body, false, NULL, &why) == 0 || why.code == SW_E_CONFLICT)
         return 0;
     sw_pass(err, &why);
     return sw_wrap(err, "cannot make the image pull secret");
@@ -168,7 +150,7 @@ static int delete_old(struct sw_connection *conn, const json_t *all, const char 
             ? sw_rest_path("/imagepullsecrets/%s", name)
                                                                       : NULL;
 
-        if (path && delete_at(conn, path, err) < 0)
+        if (path && sw_cloud_delete(conn, path, err) < 0)
             return -1;
     }
     return 0;
@@ -198,13 +180,13 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan,
     sw_sha256_hex(config.data, config.length, hash);
     sw_buf_wipe(&config);
     name = sw_format("%s%.*s", begins, HASH_SHOWN, hash);
-    all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", false, err);
+    all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", false, err);
     if (!all)
         return NULL;
     if (has(all, name))
         return sw_take(name);
     json_decref(sw_take(all));
-    all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", true, err);
+    all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", true, err);
     if (!all || (!has(all, name) && (delete_old(conn, all, begins, err) < 0 ||
                                      create(conn, login, registry, name, err) < 0)))
         return NULL;
@@ -222,7 +204,7 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
 
     if (given) {
         *out = sw_strdup(given);
-        all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", false, err);
+        all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", false, err);
         return !all ? -1 : has(all, given) ? 0
                : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull "
                                             "secret '%s'", given);
@@ -232,10 +214,10 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
     if (!ref.registry)
         return 0;
     sw_registry_login_find(&(struct sw_registry_query){
-        .registry = ref.registry, .env = lepton_of(conn)->given.env,
-        .env_context = lepton_of(conn)->given.env_context }, &login);
+        .registry = ref.registry, .env = sw_cloud_of(conn)->given.env,
+        .env_context = sw_cloud_of(conn)->given.env_context }, &login);
     if (login.trouble)
-        lepton_warn(conn, login.trouble);
+        sw_cloud_warn(conn, "%s", login.trouble);
     *out = login.secret && !login.is_token ? make(conn, plan, &login, ref.registry, err) : NULL;
     return !login.secret || login.is_token || *out ? 0 : -1;
 }
@@ -248,7 +230,7 @@ static int secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
     json_t *entry;
     size_t i;
 
-    if (lepton_call(conn, NULL, "/usersecrets", NULL, &all, err) < 0)
+    if (sw_cloud_call(conn, NULL, "/usersecrets", NULL, &all, err) < 0)
         return -1;
     json_array_foreach(all, i, entry) {
         const char *name = sw_json_str(entry, "name");
@@ -259,7 +241,7 @@ static int secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
                 .what = "secret", .where = name, .job = id, .marked = true,
                 .store = json_string_value(json_array_get(json_object_get(entry, "tags"), 0)),
                 .owner = sw_json_str(entry, "owner") }) &&
-            delete_at(conn, path, NULL) < 0)
+            sw_cloud_delete(conn, path, NULL) < 0)
             sw_orphan_stays(search);
     }
     return 0;
@@ -276,7 +258,7 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
         return -1;
     if (!search->sweep->caches || !search->sweep->store_id)
         return 0;
-    all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", true, err);
+    all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", true, err);
     if (!all)
         return -1;
     json_array_foreach(all, i, entry) {
@@ -286,9 +268,9 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
                                                                       : NULL;
 
         if (path && sw_orphan_add(search, &(struct sw_orphan){ .what = "cache", .where = name }) &&
-            delete_at(conn, path, NULL) < 0)
+            sw_cloud_delete(conn, path, NULL) < 0)
             sw_orphan_stays(search);
     }
-    sw_facts_forget(lepton_of(conn)->facts);
+    sw_facts_forget(sw_cloud_of(conn)->facts);
     return 0;
 }

@@ -81,7 +81,7 @@ static json_t *body_of(struct sw_connection *conn, const struct sw_plan *plan, c
                        struct sw_error *err)
 {
     sw_autofree char *results = lepton_results(site, plan->job_id), *cache = NULL;
-    sw_autofree char *kept = sw_path_join(lepton_of(conn)->root, plan->job_id);
+    sw_autofree char *kept = sw_path_join(sw_cloud_of(conn)->root, plan->job_id);
     const char *shared = lepton_shared(site);
     sw_auto(json) json_t *chunks = json_object(), *body = lepton_render_body(plan, site);
 
@@ -108,8 +108,7 @@ int lepton_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
                   const struct sw_secrets *secrets, struct sw_submission *out, struct sw_error *err)
 {
     sw_auto(lepton_site) struct lepton_site site = { .attempt = attempt, .secrets = names_of(secrets) };
-    sw_autofree char *note = lepton_note_path(conn, plan->job_id, attempt, "sent");
-    sw_autofree char *folder = lepton_note_path(conn, plan->job_id, attempt, "");
+    sw_autofree char *note = sw_cloud_note_path(conn, plan->job_id, attempt, "sent");
     bool again = sw_file_exists(note);
     int found = again ? find_sent(conn, plan, attempt, note, out, err) : 0;
     sw_auto(json) json_t *body = NULL, *made = NULL;
@@ -120,18 +119,18 @@ int lepton_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
     if (lepton_find_site(conn, plan, &site, err) < 0 ||
         lepton_pull_secret(conn, plan, &site.pull_secret, err) < 0 ||
         !(body = body_of(conn, plan, &site, err)) ||
-        sw_mkdirs(folder, 0700, err) < 0 || sw_file_write(note, "", 0, 0600, err) < 0 ||
+        sw_cloud_note_write(conn, plan->job_id, attempt, "sent", "", err) < 0 ||
         lepton_send_secrets(conn, plan, attempt, secrets, again, err) < 0)
         return -1;
-    if (sw_rest_call(lepton_of(conn)->rest, &(struct sw_rest_call){ .method = "POST", .path = "/jobs",
+    if (sw_rest_call(sw_cloud_of(conn)->rest, &(struct sw_rest_call){ .method = "POST", .path = "/jobs",
                                                                     .json = body }, &made,
                      &why) == 0) {
         fill_submission(made, out);
-        sw_file_write(note, out->remote_id, strlen(out->remote_id), 0600, NULL);
+        sw_cloud_note_write(conn, plan->job_id, attempt, "sent", out->remote_id, NULL);
         return 0;
     }
     if (why.code != SW_E_UNREACHABLE) {           /* nothing runs: nothing is left */
-        sw_facts_forget(lepton_of(conn)->facts);
+        sw_facts_forget(sw_cloud_of(conn)->facts);
         if (json_array_size(site.secrets))
             lepton_delete_secrets(conn, plan->job_id, attempt, NULL);
         remove(note);

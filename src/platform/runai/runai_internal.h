@@ -15,9 +15,8 @@
 #include <pthread.h>
 
 #include "core/payload.h"
+#include "platform/kit/cloud.h"
 #include "platform/kit/jobs.h"
-#include "platform/kit/log.h"
-#include "platform/kit/rest.h"
 #include "platform/kube/kube.h"
 #include "platform/platform.h"
 #include "platform/runai/runai_options.h"
@@ -60,13 +59,10 @@ struct runai_site {                              /* as the names of the options 
 };
 
 struct runai_connection {                        /* what struct sw_connection is for this platform */
+    struct sw_cloud cloud;
     char *url, *project, *cluster;               /* project, cluster NULL: not said */
     char *kube_url, *kubeconfig, *kube_context;
-    char *root;                                  /* our own folder on this machine */
     struct runai_account account;
-    struct sw_rest *rest;
-    struct sw_log_spools *spools;
-    struct sw_connect_options given;
     _Atomic int explained;                       /* waiting jobs whose events this refresh asked for */
     pthread_mutex_t lock;                        /* guards what follows */
     struct runai_site *site;                     /* NULL: not looked up yet; stays when it is there */
@@ -85,15 +81,9 @@ extern const struct sw_jobs_api runai_jobs_api;
 
 /* ---- runai.c ---- */
 
-/* METHOD PATH that may be repeated. `json` may be NULL. */
-int runai_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
-               json_t **json, struct sw_error *err);
 /* Another server with the same token; NULL + err. */
 struct sw_rest *runai_rest_to(struct sw_connection *conn, const char *url, const char *name,
                               struct sw_error *err);
-void runai_warn(struct sw_connection *conn, const char *fmt, ...) SW_PRINTF(2, 3);
-/* ROOT/JOB/attempt-N/NAME; owned. */
-char *runai_note_path(struct sw_connection *conn, const char *id, int attempt, const char *name);
 
 /* ---- runai_account.c ---- */
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/state.h"
@@ -55,7 +54,7 @@ static int list_workloads(struct sw_connection *conn, const char *filter, bool d
     const struct sw_rest_pages pages = { .items = "workloads", .parameter = "offset", .full = RUNAI_PAGE };
 
     snprintf(limit, sizeof limit, "%d", RUNAI_PAGE);
-    return sw_rest_list(runai_of(conn)->rest, &call, &pages, take, context, err);
+    return sw_rest_list(sw_cloud_of(conn)->rest, &call, &pages, take, context, err);
 }
 
 json_t *runai_by_name(struct sw_connection *conn, const char *name, bool deleted, struct sw_error *err)
@@ -82,7 +81,7 @@ json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_e
         type && strncasecmp(type, "dist", 4) == 0 ? "distributed" : "trainings", runai_id(entry));
     json_t *whole = NULL;
 
-    runai_call(conn, NULL, path, NULL, &whole, err);
+    sw_cloud_call(conn, NULL, path, NULL, &whole, err);
     return whole;
 }
 
@@ -93,7 +92,7 @@ static json_t *ask_part(struct sw_connection *conn, const json_t *workload, cons
     sw_autofree char *path = sw_format("%s/%s?limit=500", start, part);
     sw_auto(json) json_t *answer = NULL;
 
-    return runai_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL
+    return sw_cloud_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL
                : json_incref(json_object_get(answer, part));
 }
 
@@ -107,7 +106,7 @@ int runai_batch(struct sw_connection *conn, const json_t *ids, const char *actio
         for (size_t i = first; i < json_array_size(ids) && i < first + RUNAI_BATCH; i++)
             json_array_append(some, json_array_get(ids, i));
         body = sw_json_object(SW_SUB_COPY("ids", some), SW_STR("action", action));
-        if (runai_call(conn, "POST", "/workloads/batch", body, &answer, err) < 0)
+        if (sw_cloud_call(conn, "POST", "/workloads/batch", body, &answer, err) < 0)
             return -1;
         failed = json_array_get(json_object_get(answer, "failed"), 0);
         if (failed && sw_json_int(failed, "code", 0) != 404)
@@ -146,7 +145,7 @@ static void ask_for_missing(struct sw_connection *conn, const struct sw_jobref *
                : sw_rest_path("/workloads/%s", job->remote_id);
     sw_auto(json) json_t *entry = NULL;
 
-    if (path && !json_object_get(found, name) && runai_call(conn, NULL, path, NULL, &entry, NULL) == 0 &&
+    if (path && !json_object_get(found, name) && sw_cloud_call(conn, NULL, path, NULL, &entry, NULL) == 0 &&
         entry)
         json_object_set(found, name, entry);
 }
@@ -209,10 +208,10 @@ static bool waits_long(const json_t *workload)
 static void detail(struct sw_connection *conn, const struct sw_jobref *job, json_t *workload)
 {
     enum sw_state state = runai_state(runai_phase(workload), NULL);
-    sw_autofree char *note = runai_note_path(conn, job->id, job->attempt, CANCELED_NOTE);
+    sw_autofree char *canceled = sw_cloud_note(conn, job->id, job->attempt, CANCELED_NOTE);
     json_t *part = NULL;
 
-    if (sw_file_exists(note))
+    if (canceled)
         json_object_set_new(workload, "canceled", json_true());
     if (runai_time_ms(workload, "deletedAt") || sw_state_is_final(job->state))
         return;
@@ -266,15 +265,6 @@ struct canceling {
     json_t *ids;                             /* of those */
 };
 
-static void note_canceled(struct sw_connection *conn, const struct sw_jobref *job)
-{
-    sw_autofree char *path = runai_note_path(conn, job->id, job->attempt, CANCELED_NOTE);
-    sw_autofree char *folder = runai_note_path(conn, job->id, job->attempt, "");
-
-    if (sw_mkdirs(folder, 0700, NULL) == 0)
-        sw_file_write(path, "", 0, 0600, NULL);
-}
-
 /* Which of them go on? The answer is the same for all: -1 + err, or each has its own. */
 static int look(struct canceling *c, struct sw_error *err)
 {
@@ -318,7 +308,7 @@ static int cancel_all(struct canceling *c, int64_t deadline_ms, struct sw_error 
     if (look(c, err) < 0)
         return -1;
     for (size_t i = 0; i < c->count; i++)
-        note_canceled(c->conn, c->jobs[i].job);
+        sw_cloud_note_write(c->conn, c->jobs[i].job->id, c->jobs[i].job->attempt, CANCELED_NOTE, "", NULL);
     if (runai_batch(c->conn, c->ids, "suspend", err) < 0)
         return -1;
     while (c->left > 0) {
@@ -386,12 +376,9 @@ void runai_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
         sw_batch_fail(jobs, count, &why);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        sw_autofree char *folder = sw_path_join(runai_of(conn)->root, jobs[i].job->id);
-
+    for (size_t i = 0; i < count; i++)
         if (jobs[i].result == 0)
-            jobs[i].result = sw_remove_tree(folder, &jobs[i].err);
-    }
+            jobs[i].result = sw_cloud_forget(conn, jobs[i].job->id, &jobs[i].err);
 }
 
 /* ---- evidence and replicas ------------------------------------------------------------------------- */
@@ -553,6 +540,6 @@ json_t *runai_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, 
 
     if (visit_ours(conn, take_orphan, &search, err) < 0)
         return NULL;
-    sw_orphan_folders(&search.orphans, runai_of(conn)->root);
+    sw_orphan_folders(&search.orphans, sw_cloud_of(conn)->root);
     return sw_take(found);
 }

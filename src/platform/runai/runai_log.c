@@ -28,9 +28,9 @@ static struct sw_rest *kube_client(struct sw_connection *conn, struct sw_error *
 {
     const struct kube_options to = {
         .kubeconfig = runai_of(conn)->kubeconfig, .context = runai_of(conn)->kube_context,
-        .env = runai_of(conn)->given.env,
-        .env_context = runai_of(conn)->given.env_context, .warn = runai_of(conn)->given.warn,
-        .warn_context = runai_of(conn)->given.warn_context,
+        .env = sw_cloud_of(conn)->given.env,
+        .env_context = sw_cloud_of(conn)->given.env_context, .warn = sw_cloud_of(conn)->given.warn,
+        .warn_context = sw_cloud_of(conn)->given.warn_context,
         .patience_ms = RUNAI_PATIENCE_MS };
     struct sw_rest *rest = NULL;
 
@@ -119,7 +119,7 @@ static json_t *pods_of(struct sw_connection *conn, const json_t *workload, struc
     sw_autofree char *path = sw_rest_path("/workloads/%s/pods?limit=500", runai_id(workload));
     sw_auto(json) json_t *answer = NULL;
 
-    return runai_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL
+    return sw_cloud_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL
                : json_incref(json_object_get(answer, "pods"));
 }
 
@@ -190,7 +190,7 @@ static json_t *workload_of(struct sw_connection *conn, const struct sw_jobref *j
 
     if (!path)
         return runai_by_name(conn, runai_name(job->id, job->attempt).text, false, err);
-    runai_call(conn, NULL, path, NULL, &workload, err);
+    sw_cloud_call(conn, NULL, path, NULL, &workload, err);
     return workload;
 }
 

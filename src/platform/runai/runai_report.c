@@ -118,7 +118,7 @@ json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan 
     sw_auto(json) json_t *projects = NULL, *clusters = NULL;
 
     (void)err;
-    if (runai_call(conn, NULL, "/clusters", NULL, &clusters, &why) < 0) {
+    if (sw_cloud_call(conn, NULL, "/clusters", NULL, &clusters, &why) < 0) {
         finding(rows, "login", false, why.message, why.hint);
         return rows;
     }

@@ -62,7 +62,7 @@ static json_t *find_asset(struct sw_connection *conn, const char *kind, const ch
     json_t *one;
     size_t i;
 
-    if (!site || sw_rest_call(runai_of(conn)->rest, &(struct sw_rest_call){ .path = path, .query = query,
+    if (!site || sw_rest_call(sw_cloud_of(conn)->rest, &(struct sw_rest_call){ .path = path, .query = query,
                                                                   .repeatable = true },
                               &answer, err) < 0)
         return NULL;
@@ -76,10 +76,8 @@ static int delete_asset(struct sw_connection *conn, const char *kind, const json
                         struct sw_error *err)
 {
     sw_autofree char *path = sw_rest_path("/asset/credentials/%s/%s", kind, asset_id(asset));
-    struct sw_error why = { 0 };
 
-    return runai_call(conn, "DELETE", path, NULL, NULL, &why) == 0 || why.code == SW_E_NOT_FOUND
-               ? 0 : sw_pass(err, &why);
+    return sw_cloud_delete(conn, path, err);
 }
 
 /* `head` with "spec": the bytes, which the caller wipes. */
@@ -89,20 +87,13 @@ static int post_asset(struct sw_connection *conn, const char *kind, const json_t
 {
     sw_autofree char *text = sw_json_dump(head), *path = sw_rest_path("/asset/credentials/%s", kind);
     struct sw_buf body = SW_BUF_INIT;
-    struct sw_rest_call call = { .method = "POST", .path = path, .content_type = "application/json",
-                                 .repeatable = true };
-    int result;
 
     sw_buf_reserve_wiping(&body, strlen(text) + spec->length + 16);
     sw_buf_add_bytes(&body, text, strlen(text) - 1);
     sw_buf_add(&body, ",\"spec\":");
     sw_buf_add_bytes(&body, spec->data, spec->length);
     sw_buf_add_char(&body, '}');
-    call.bytes = body.data;
-    call.length = (int64_t)body.length;
-    result = sw_rest_call(runai_of(conn)->rest, &call, made, err);
-    sw_buf_wipe(&body);
-    return result;
+    return sw_cloud_post_secret(conn, path, &body, true, made, err);
 }
 
 /* The Kubernetes secret of a credential that was made: the first answer may not have it yet. Owned. */
@@ -116,7 +107,7 @@ static char *wait_for_copy(struct sw_connection *conn, const char *kind, const j
     while (!name) {
         sw_auto(json) json_t *asset = NULL;
 
-        if (runai_call(conn, NULL, path, NULL, &asset, err) < 0)
+        if (sw_cloud_call(conn, NULL, path, NULL, &asset, err) < 0)
             return NULL;
         name = sw_strdup(secret_name(asset));
         if (name)
@@ -283,13 +274,13 @@ int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, ch
     if (!ref.registry)
         return 0;
     sw_registry_login_find(&(struct sw_registry_query){ .registry = ref.registry,
-                                                        .env = runai_of(conn)->given.env,
-                                                        .env_context = runai_of(conn)->given.env_context },
+                                                        .env = sw_cloud_of(conn)->given.env,
+                                                        .env_context = sw_cloud_of(conn)->given.env_context },
                                                         &login);
     if (login.trouble)
-        runai_warn(conn, "%s; the image is pulled without a login", login.trouble);
+        sw_cloud_warn(conn, "%s; the image is pulled without a login", login.trouble);
     if (login.secret && login.is_token)
-        runai_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled "
+        sw_cloud_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled "
                    "without it", ref.registry);
     if (!login.secret || login.is_token)
         return 0;

@@ -25,20 +25,14 @@ void runai_site_free(struct runai_site *site)
     free(site);
 }
 
-static int append(void *list, json_t *item)
-{
-    return json_array_append(list, item);
-}
-
 json_t *runai_list_all(struct sw_connection *conn, const char *path, const char *items, const char *filter,
                        struct sw_error *err)
 {
     const struct sw_rest_pair query[] = { { "filterBy", filter }, { "limit", "500" }, { 0 } };
     const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
     const struct sw_rest_pages pages = { .items = items, .parameter = "offset", .full = PAGE };
-    sw_auto(json) json_t *list = json_array();
 
-    return sw_rest_list(runai_of(conn)->rest, &call, &pages, append, list, err) < 0 ? NULL : sw_take(list);
+    return sw_cloud_list(conn, &call, &pages, err);
 }
 
 /* ---- by name, pure --------------------------------------------------------------------------------- */
@@ -99,7 +93,7 @@ static struct runai_site *look_up(struct sw_connection *conn, struct sw_error *e
     const json_t *project, *cluster = NULL;
     struct runai_site *site;
 
-    if (!projects || runai_call(conn, NULL, "/clusters", NULL, &clusters, err) < 0 ||
+    if (!projects || sw_cloud_call(conn, NULL, "/clusters", NULL, &clusters, err) < 0 ||
         (runai_of(conn)->cluster && !(cluster = runai_find_cluster(clusters, runai_of(conn)->cluster, err))))
         return NULL;
     project = runai_find_project(projects, runai_of(conn)->project, sw_json_str(cluster, "uuid"), err);

@@ -56,7 +56,7 @@ static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, in
                       struct sw_error *err)
 {
     static const struct sw_chunk_limits limits = { "run:ai", RUNAI_VALUE_MAX, RUNAI_CHUNKS_MAX };
-    sw_autofree char *kept = runai_note_path(conn, plan->job_id, 1, "code");
+    sw_autofree char *kept = sw_cloud_note_path(conn, plan->job_id, 1, "code");
     sw_auto(json) json_t *chunks = json_object();
 
     if (sw_chunks_put_job(chunks, RUNAI_CHUNKS, &(struct sw_chunks_job){
@@ -117,7 +117,7 @@ static int send(struct runai_sending *s, struct sw_submission *receipt, struct s
     struct sw_error why = { 0 }, other = { 0 };
     int adopted;
 
-    if (runai_call(s->conn, "POST", path, s->body, &made, &why) == 0) {
+    if (sw_cloud_call(s->conn, "POST", path, s->body, &made, &why) == 0) {
         runai_fill_submission(made, s->plan, receipt);
         if (receipt->remote_id[0])
             return 0;
@@ -170,7 +170,7 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 
     json_array_foreach(plan->outputs, i, output)
         if (!kept && !sw_json_str(output, "to"))
-            runai_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
+            sw_cloud_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
                        "'to:', or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
 }
 

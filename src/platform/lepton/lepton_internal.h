@@ -18,7 +18,7 @@
 
 #include "platform/kit/cloud.h"
 #include "platform/kit/jobs.h"
-#include "platform/kit/orphans.h"
+#include "platform/kit/marked.h"
 #include "platform/lepton/lepton_options.h"
 #include "platform/platform.h"
 

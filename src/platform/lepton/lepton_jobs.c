@@ -188,9 +188,10 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json
 /* Ended, or stopped by anyone: Lepton refuses to stop it once more. */
 static bool is_over(const json_t *job)
 {
-    enum sw_state state = lepton_state(sw_json_str(json_object_get(job, "status"), "state"), NULL);
+    const char *said = sw_json_str(json_object_get(job, "status"), "state");
+    enum sw_state state = lepton_state(said, NULL);
 
-    return sw_state_is_final(state) || state == SW_PAUSED;
+    return sw_state_is_final(state) || state == SW_PAUSED || sw_text_same(said, "Archived");
 }
 
 /* It may have ended since it was looked at: then the refusal means nothing. */
@@ -400,58 +401,26 @@ int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     return 0;
 }
 
-json_t *lepton_jobs(struct sw_connection *conn, struct sw_error *err)
+static int visit(struct sw_connection *conn, sw_marked_take *take, void *context, struct sw_error *err)
 {
-    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim,
-                                          err), *newest = json_object();
-    json_t *rows = all ? json_array() : NULL, *job;
-    const char *name;
-
-    json_object_foreach(all, name, job) {
-        const char *id = lepton_label(job, LEPTON_ID);
-
-        if (attempt_of(json_object_get(newest, id)) <= attempt_of(job))
-            json_object_set(newest, id, job);
-    }
-    json_object_foreach(newest, name, job) {
-        struct sw_observation seen = { .job = { .id = name, .attempt = attempt_of(job) } };
-
-        lepton_read(job, &seen);
-        json_array_append_new(rows, sw_json_object(
-            SW_STR("id", name), SW_STR("state", sw_state_name(seen.state)),
-            SW_STR("owner", lepton_label(job, LEPTON_OWNER) ? lepton_label(job, LEPTON_OWNER) : ""),
-            SW_INT("created_ms", lepton_time_ms(json_object_get(job, "metadata"), "created_at"))));
-        sw_observation_done(&seen);
-    }
-    return rows;
-}
-
-/* A job that goes on is no leftover. */
-json_t *lepton_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
-{
-    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim, err), *found = json_array();
-    struct sw_orphans search = { sweep, found };
+    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim, err);
     const char *name;
     json_t *job;
 
-    if (!all)
-        return NULL;
     json_object_foreach(all, name, job) {
-        const char *id = lepton_label(job, LEPTON_ID), *said = sw_json_str(json_object_get(job,
-                "status"), "state");
-        enum sw_state state = lepton_state(said, NULL);
+        struct sw_observation seen = { .job = { .id = lepton_label(job, LEPTON_ID) } };
 
-        if (sweep->known(sweep->context, id) ||
-            !(sw_state_is_final(state) || state == SW_PAUSED || sw_text_same(said, "Archived")))
-            continue;
-        if (sw_orphan_add(&search, &(struct sw_orphan){
-                .what = "job", .where = lepton_meta(job, "id"), .job = id, .marked = true,
-                .store = lepton_label(job, LEPTON_STORE), .uid = lepton_label(job, LEPTON_UID),
-                .owner = lepton_label(job, LEPTON_OWNER) }) && delete_job(conn, job, NULL) < 0)
-            sw_orphan_stays(&search);
+        lepton_read(job, &seen);
+        take(context, &(struct sw_marked){
+            .id = seen.job.id, .where = lepton_meta(job, "id"), .attempt = attempt_of(job),
+            .store = lepton_label(job, LEPTON_STORE), .uid = lepton_label(job, LEPTON_UID),
+            .owner = lepton_label(job, LEPTON_OWNER), .state = seen.state, .over = is_over(job),
+            .created_ms = lepton_time_ms(json_object_get(job, "metadata"), "created_at"), .answer = job });
+        sw_observation_done(&seen);
     }
-    if (lepton_secret_orphans(conn, &search, err) < 0)
-        return NULL;
-    sw_orphan_folders(&search, sw_cloud_of(conn)->root);
-    return sw_take(found);
+    return all ? 0 : -1;
 }
+
+static const struct sw_marked_api marked = { "job", visit, delete_job, lepton_secret_orphans };
+
+SW_MARKED_SLOTS(lepton, &marked)

@@ -17,7 +17,7 @@
 #include "core/reason.h"
 #include "core/state.h"
 #include "core/stop.h"
-#include "platform/kit/orphans.h"
+#include "platform/kit/marked.h"
 
 #define CANCELED_NOTE "canceled"             /* this machine ended the job */
 #define OUR_ARGS      "-c $" RUNAI_BOOT
@@ -453,93 +453,40 @@ int runai_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
     return 0;
 }
 
-/* Each workload that Slipway made, with its marks. Lists show no labels, and the arguments are always
- * the same. */
-static int visit_ours(struct sw_connection *conn, void (*take)(void *context, const json_t *entry,
-                                                               const json_t *whole),
-                      void *context, struct sw_error *err)
+/* Lists show no labels, and the arguments are always the same. */
+static int visit(struct sw_connection *conn, sw_marked_take *take, void *context, struct sw_error *err)
 {
     sw_auto(json) json_t *all = list(conn, NULL, 0, err);
     const char *name;
     json_t *entry;
 
-    if (!all)
-        return -1;
     json_object_foreach(all, name, entry) {
-        sw_auto(json) json_t *whole = NULL;
+        bool may_be = sw_text_same(sw_json_str(entry, "arguments"), OUR_ARGS);
+        sw_auto(json) json_t *whole = may_be ? runai_whole(conn, entry, err) : NULL;
+        const char *id = runai_mark(whole, "labels", RUNAI_ID);
+        const char *attempt = runai_mark(whole, "labels", RUNAI_ATTEMPT);
 
-        if (!sw_text_same(sw_json_str(entry, "arguments"), OUR_ARGS))
-            continue;
-        whole = runai_whole(conn, entry, err);
-        if (!whole)
+        if (may_be && !whole)
             return -1;
-        if (runai_mark(whole, "labels", RUNAI_ID))
-            take(context, entry, whole);
+        if (id)
+            take(context, &(struct sw_marked){
+                .id = id, .where = name, .attempt = attempt ? atoi(attempt) : 1,
+                .store = runai_mark(whole, "labels", RUNAI_STORE),
+                .uid = runai_mark(whole, "annotations", RUNAI_UID),
+                .owner = runai_mark(whole, "annotations", RUNAI_OWNER),
+                .state = runai_state(runai_phase(entry), NULL), .over = is_over(entry),
+                .created_ms = runai_time_ms(entry, "createdAt"), .answer = entry });
     }
-    return 0;
+    return all ? 0 : -1;
 }
 
-static void take_job(void *context, const json_t *entry, const json_t *whole)
+static int delete_one(struct sw_connection *conn, const json_t *entry, struct sw_error *err)
 {
-    const char *id = runai_mark(whole, "labels", RUNAI_ID),
-               *owner = runai_mark(whole, "annotations", RUNAI_OWNER);
-    const char *said = runai_mark(whole, "labels", RUNAI_ATTEMPT);
-    json_int_t attempt = said ? atoi(said) : 1;
-
-    if (sw_json_int(json_object_get(context, id), "attempt", 0) < attempt)
-        json_object_set_new(context, id, sw_json_object(
-            SW_STR("id", id), SW_STR("state", sw_state_name(runai_state(runai_phase(entry), NULL))),
-            SW_STR("owner", owner ? owner : ""), SW_INT("created_ms", runai_time_ms(entry, "createdAt")),
-            SW_INT("attempt", attempt)));
-}
-
-json_t *runai_jobs(struct sw_connection *conn, struct sw_error *err)
-{
-    sw_auto(json) json_t *jobs = json_object();
-    json_t *rows, *job;
-    const char *id;
-
-    if (visit_ours(conn, take_job, jobs, err) < 0)
-        return NULL;
-    rows = json_array();
-    json_object_foreach(jobs, id, job) {
-        json_object_del(job, "attempt");
-        json_array_append(rows, job);
-    }
-    return rows;
-}
-
-struct searching {
-    struct sw_connection *conn;
-    struct sw_orphans orphans;
-};
-
-/* One that runs is a job, not a leftover. */
-static void take_orphan(void *context, const json_t *entry, const json_t *whole)
-{
-    const struct searching *search = context;
-    const struct sw_sweep *sweep = search->orphans.sweep;
-    const char *id = runai_mark(whole, "labels", RUNAI_ID);
     sw_auto(json) json_t *ids = json_pack("[s]", runai_id(entry));
 
-    if (sweep->known(sweep->context, id) || !is_over(entry))
-        return;
-    if (sw_orphan_add(&search->orphans, &(struct sw_orphan){
-            .what = "workload", .where = sw_json_str(entry, "name"), .job = id, .marked = true,
-            .store = runai_mark(whole, "labels", RUNAI_STORE),
-            .uid = runai_mark(whole, "annotations", RUNAI_UID),
-            .owner = runai_mark(whole, "annotations", RUNAI_OWNER) }) &&
-        runai_batch(search->conn, ids, "delete", NULL) < 0)
-        sw_orphan_stays(&search->orphans);
+    return runai_batch(conn, ids, "delete", err);
 }
 
-json_t *runai_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
-{
-    sw_auto(json) json_t *found = json_array();
-    struct searching search = { conn, { sweep, found } };
+static const struct sw_marked_api marked = { "workload", visit, delete_one, NULL };
 
-    if (visit_ours(conn, take_orphan, &search, err) < 0)
-        return NULL;
-    sw_orphan_folders(&search.orphans, sw_cloud_of(conn)->root);
-    return sw_take(found);
-}
+SW_MARKED_SLOTS(runai, &marked)

@@ -18,6 +18,7 @@
 #include "core/stop.h"
 #include "platform/kit/log.h"
 #include "platform/kit/log_lines.h"
+#include "platform/kit/sending.h"
 
 enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000, RANKS_MAX = 4096 };
 
@@ -231,23 +232,33 @@ static int is_going_on(const struct sw_jobs_api *api, struct sw_connection *conn
     return !sw_state_is_final(state);
 }
 
+static int64_t patience_ms(const struct sw_jobref *job)
+{
+    return sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", GRACE_MS)) + SW_STOP_SLACK_MS;
+}
+
+static int not_over(struct sw_error *err)
+{
+    return sw_fail(err, SW_E_UNREACHABLE, "the platform ends it; it is not over yet");
+}
+
 static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *conn,
                         const struct sw_jobref *job, int64_t deadline_ms, struct sw_error *err)
 {
-    int64_t grace_ms = sw_json_int(job->plan, "grace_ms", GRACE_MS), pause_ms = FIRST_PAUSE_MS;
+    int64_t pause_ms = FIRST_PAUSE_MS;
     int result;
 
     if (deadline_ms == SW_NO_DEADLINE)
-        deadline_ms = sw_monotonic_ms() + sw_stop_budget_ms(grace_ms) + SW_STOP_SLACK_MS;
+        deadline_ms = sw_monotonic_ms() + patience_ms(job);
     while ((result = is_going_on(api, conn, job, err)) == 1 && sw_monotonic_ms() < deadline_ms) {
         sw_sleep_ms(pause_ms);
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }
-    return result == 1 ? sw_fail(err, SW_E_UNREACHABLE, "the platform ends it; it is not over yet") : result;
+    return result == 1 ? not_over(err) : result;
 }
 
-void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,
-                    size_t count, int64_t deadline_ms)
+static void cancel_each(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,
+                        size_t count, int64_t deadline_ms)
 {
     for (size_t i = 0; i < count; i++) {
         jobs[i].result = api->stop(conn, name_of(api, jobs[i].job).text, SW_REASON_CANCELED, &jobs[i].err);
@@ -259,6 +270,91 @@ void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, s
     for (size_t i = 0; i < count; i++)
         if (jobs[i].result == 0 || jobs[i].err.code == SW_E_NOT_FOUND)
             jobs[i].result = wait_for_end(api, conn, jobs[i].job, deadline_ms, &jobs[i].err);
+}
+
+struct canceling {                   /* all at once */
+    const struct sw_jobs_api *api;
+    struct sw_connection *conn;
+    struct sw_batch_job *jobs;
+    struct sw_observation *seen;
+    size_t count;
+    json_t *going_on;                /* answers of those that are not over */
+};
+
+/* One list for all. What fails for one alone is its own result. */
+static int look(struct canceling *c, struct sw_error *err)
+{
+    sw_auto(json) json_t *found = c->api->list(c->conn, c->seen, c->count, err);
+
+    if (!found)
+        return -1;
+    json_array_clear(c->going_on);
+    for (size_t i = 0; i < c->count; i++) {
+        struct sw_jobs_name name = name_of(c->api, c->jobs[i].job);
+        struct sw_error why = { 0 };
+        sw_auto(json) json_t *answer = json_incref(json_object_get(found, name.text));
+
+        if (c->jobs[i].result < 0)
+            continue;
+        if (!answer && !(answer = c->api->get(c->conn, name.text, &why)) && why.code != SW_E_NOT_FOUND)
+            c->jobs[i].result = sw_pass(&c->jobs[i].err, &why);
+        if (answer && !c->api->is_over(answer))
+            json_array_append(c->going_on, answer);
+    }
+    return 0;
+}
+
+static int cancel_all(struct canceling *c, int64_t deadline_ms, struct sw_error *err)
+{
+    if (look(c, err) < 0 || c->api->stop_all(c->conn, c->jobs, c->count, c->going_on, err) < 0)
+        return -1;
+    while (json_array_size(c->going_on) > 0) {
+        if (sw_monotonic_ms() >= deadline_ms)
+            return not_over(err);
+        sw_sleep_ms(LONGEST_PAUSE_MS);
+        if (look(c, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void cancel_at_once(struct canceling *c, int64_t deadline_ms)
+{
+    int64_t longest_ms = 0;
+    struct sw_error why = { 0 };
+
+    memset(c->seen, 0, (c->count + 1) * sizeof *c->seen);
+    for (size_t i = 0; i < c->count; i++) {
+        c->seen[i].job = *c->jobs[i].job;
+        longest_ms = patience_ms(c->jobs[i].job) > longest_ms ? patience_ms(c->jobs[i].job) : longest_ms;
+    }
+    if (deadline_ms == SW_NO_DEADLINE)
+        deadline_ms = sw_monotonic_ms() + longest_ms;
+    if (cancel_all(c, deadline_ms, &why) < 0)
+        sw_batch_fail(c->jobs, c->count, &why);
+}
+
+void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,
+                    size_t count, int64_t deadline_ms)
+{
+    sw_auto(json) json_t *going_on = json_array();
+    sw_autofree struct sw_observation *seen = sw_alloc((count + 1) * sizeof *seen);
+
+    if (api->stop_all)
+        cancel_at_once(&(struct canceling){ api, conn, jobs, seen, count, going_on }, deadline_ms);
+    else
+        cancel_each(api, conn, jobs, count, deadline_ms);
+}
+
+void sw_jobs_finalize(const struct sw_platform *platform, struct sw_connection *conn,
+                      const struct sw_jobref *const *jobs, size_t count,
+                      int (*delete_secrets)(struct sw_connection *conn, const char *id, int attempt,
+                                            struct sw_error *err))
+{
+    sw_log_keep_ends(platform, conn, jobs, count);
+    for (size_t i = 0; i < count; i++)
+        if (sw_got_secrets(jobs[i]->plan))
+            delete_secrets(conn, jobs[i]->id, jobs[i]->attempt, NULL);
 }
 
 void sw_jobs_evidence(const struct sw_platform *platform, struct sw_connection *conn,

@@ -4,7 +4,8 @@
  *
  * The platform supplies five small functions. The kit supplies what is easy to get wrong: a list without a
  * job proves nothing until the job was asked for by name, cancel() stops all jobs before it waits for one of
- * them, and a cancel is done only when nothing of the job runs.
+ * them, and a cancel is done only when nothing of the job runs. Where one call stops many jobs and one list
+ * shows them all, a cancel costs as much for a hundred as for one.
  */
 #ifndef SW_PLATFORM_KIT_JOBS_H
 #define SW_PLATFORM_KIT_JOBS_H
@@ -30,6 +31,11 @@ struct sw_jobs_api {
     /* Adds to an answer, before it is read, what another question tells (replicas, the end of the log), where
      * that says something new. What cannot be had stays out. NULL: an answer is complete. */
     void (*detail)(struct sw_connection *conn, const struct sw_jobref *job, json_t *answer);
+    /* Where one call stops many jobs, for sw_jobs_cancel(), instead of stop(): `going_on` are the answers of
+     * those of `jobs` that are not over. NULL: there is no such call. */
+    int (*stop_all)(struct sw_connection *conn, const struct sw_batch_job *jobs, size_t count,
+                    const json_t *going_on, struct sw_error *err);
+    bool (*is_over)(const json_t *answer);       /* Pure. With stop_all: does nothing of it run? */
 };
 
 /* One replica of an answer, for read(). */
@@ -81,6 +87,11 @@ void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, s
         sw_jobs_cancel(API, conn, jobs, count, deadline_ms);                                            \
     }
 
+/* The slot finalize: ends of logs are kept, and secrets that an attempt may have been sent are deleted. */
+void sw_jobs_finalize(const struct sw_platform *platform, struct sw_connection *conn,
+                      const struct sw_jobref *const *jobs, size_t count,
+                      int (*delete_secrets)(struct sw_connection *conn, const char *id, int attempt,
+                                            struct sw_error *err));
 /* For log_fetch(): cursor->life, asked for where the caller does not know it. */
 int sw_jobs_log_life(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
                      enum sw_log_life *life, struct sw_error *err);

@@ -21,6 +21,16 @@ bool sw_sends_secrets(const struct sw_plan *plan)
     return json_array_size(plan->secrets) + json_array_size(plan->credentials) > 0;
 }
 
+bool sw_got_secrets(const json_t *plan)
+{
+    static const char *const lists[] = { "secrets", "credentials", "settings" };
+    size_t count = 0;
+
+    for (size_t i = 0; i < SW_COUNT(lists); i++)
+        count += json_array_size(json_object_get(plan, lists[i]));
+    return !plan || count > 0;
+}
+
 /* Their only way out is through a descriptor: into memory that no disk ever sees. */
 int sw_secrets_bytes(const struct sw_secrets *secrets, struct sw_buf *out, struct sw_error *err)
 {

@@ -14,6 +14,8 @@
 
 /* Does this job get a file of secrets? */
 bool sw_sends_secrets(const struct sw_plan *plan);
+/* Was anything secret sent with the job of this stored plan? NULL, it is not known: maybe. */
+bool sw_got_secrets(const json_t *plan);
 /* That file, as sw_secrets_send() writes it, appended to `out`, which the caller wipes (sw_buf_wipe). At most
  * 1 MiB. */
 int sw_secrets_bytes(const struct sw_secrets *secrets, struct sw_buf *out, struct sw_error *err);

@@ -18,6 +18,7 @@
 #include "core/payload.h"
 #include "core/reason.h"
 #include "core/state.h"
+#include "platform/kit/sending.h"
 
 #define PAGE_SIZE "50"                   /* of bodies with up to a megabyte each */
 enum { NAMED_MAX = 100 };
@@ -250,18 +251,9 @@ void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *j
 
 /* ---- after the end -------------------------------------------------------------------------- */
 
-static bool has_secrets(const json_t *plan)
-{
-    return !plan || json_array_size(json_object_get(plan, "secrets")) ||
-           json_array_size(json_object_get(plan, "credentials"));
-}
-
 void lepton_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
 {
-    sw_log_keep_ends(&sw_platform_lepton, conn, jobs, count);
-    for (size_t i = 0; i < count; i++)
-        if (has_secrets(jobs[i]->plan))
-            lepton_delete_secrets(conn, jobs[i]->id, jobs[i]->attempt, NULL);
+    sw_jobs_finalize(&sw_platform_lepton, conn, jobs, count, lepton_delete_secrets);
 }
 
 static int delete_job(struct sw_connection *conn, const json_t *job, struct sw_error *err)
@@ -290,7 +282,7 @@ static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, 
     json_object_foreach(attempts, name, each)
         if (delete_job(conn, each, err) < 0)
             return -1;
-    if (has_secrets(job->plan) && lepton_delete_secrets(conn, job->id, 0, err) < 0)
+    if (sw_got_secrets(job->plan) && lepton_delete_secrets(conn, job->id, 0, err) < 0)
         return -1;
     return sw_cloud_forget(conn, job->id, err);
 }

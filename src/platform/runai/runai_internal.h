@@ -154,7 +154,6 @@ int runai_delete_secrets(struct sw_connection *conn, const char *id, int attempt
 /* The pull secret of the image; *name as above. */
 int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char **name,
                       struct sw_error *err);
-bool runai_has_secrets(const json_t *plan);      /* as JSON */
 
 /* ---- runai_states.c: pure ---- */
 
@@ -173,7 +172,8 @@ enum sw_state runai_pod_state(const json_t *pod);
 json_t *runai_by_name(struct sw_connection *conn, const char *name, bool deleted, struct sw_error *err);
 /* The whole of it, with its spec; owned. */
 json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_error *err);
-int runai_batch(struct sw_connection *conn, const json_t *ids, const char *action, struct sw_error *err);
+int runai_batch(struct sw_connection *conn, const json_t *workloads, const char *action,
+                struct sw_error *err);
 void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out);
 SW_PLATFORM_SLOT(runai, observe);
 SW_PLATFORM_SLOT(runai, cancel);

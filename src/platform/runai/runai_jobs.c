@@ -16,12 +16,12 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/state.h"
-#include "core/stop.h"
 #include "platform/kit/marked.h"
+#include "platform/kit/sending.h"
 
 #define CANCELED_NOTE "canceled"             /* this machine ended the job */
 #define OUR_ARGS      "-c $" RUNAI_BOOT
-enum { WAITS_LONG_MS = 60000, PAUSE_MS = 500, GRACE_MS = 30000, FACTS_MAX = 5, EXPLAINED_MAX = 4 };
+enum { WAITS_LONG_MS = 60000, FACTS_MAX = 5, EXPLAINED_MAX = 4 };
 
 /* ---- single workloads ------------------------------------------------------------------------------ */
 
@@ -96,23 +96,24 @@ static json_t *ask_part(struct sw_connection *conn, const json_t *workload, cons
                : json_incref(json_object_get(answer, part));
 }
 
-/* Suspend, resume or delete; the server says of each which it could not. */
-int runai_batch(struct sw_connection *conn, const json_t *ids, const char *action, struct sw_error *err)
+/* Suspend or delete workloads; the server says of each which it could not. */
+int runai_batch(struct sw_connection *conn, const json_t *workloads, const char *action, struct sw_error *err)
 {
-    for (size_t first = 0; first < json_array_size(ids); first += RUNAI_BATCH) {
-        sw_auto(json) json_t *some = json_array(), *body = NULL, *answer = NULL;
+    for (size_t first = 0; first < json_array_size(workloads); first += RUNAI_BATCH) {
+        sw_auto(json) json_t *ids = json_array(), *body = NULL, *answer = NULL;
         const json_t *failed;
+        const char *words;
 
-        for (size_t i = first; i < json_array_size(ids) && i < first + RUNAI_BATCH; i++)
-            json_array_append(some, json_array_get(ids, i));
-        body = sw_json_object(SW_SUB_COPY("ids", some), SW_STR("action", action));
+        for (size_t i = first; i < json_array_size(workloads) && i < first + RUNAI_BATCH; i++)
+            json_array_append_new(ids, json_string(runai_id(json_array_get(workloads, i))));
+        body = sw_json_object(SW_SUB_COPY("ids", ids), SW_STR("action", action));
         if (sw_cloud_call(conn, "POST", "/workloads/batch", body, &answer, err) < 0)
             return -1;
         failed = json_array_get(json_object_get(answer, "failed"), 0);
+        words = sw_json_str(failed, "message");
         if (failed && sw_json_int(failed, "code", 0) != 404)
             return sw_fail(err, SW_E_REFUSED, "run:ai cannot %s it: %.200s", action,
-                           sw_json_str(failed, "message") ? sw_json_str(failed, "message")
-                                      : "no reason is given");
+                           words ? words : "no reason is given");
     }
     return 0;
 }
@@ -241,13 +242,22 @@ static bool is_over(const json_t *workload)
 static int stop(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err)
 {
     sw_auto(json) json_t *workload = get(conn, name, err);
-    sw_auto(json) json_t *ids = workload ? json_pack("[s]", runai_id(workload)) : NULL;
+    sw_auto(json) json_t *some = workload ? json_pack("[O]", workload) : NULL;
 
     (void)why;
-    return !workload ? -1 : is_over(workload) ? 0 : runai_batch(conn, ids, "suspend", err);
+    return !workload ? -1 : is_over(workload) ? 0 : runai_batch(conn, some, "suspend", err);
 }
 
-const struct sw_jobs_api runai_jobs_api = { runai_name, list, get, runai_read, stop, detail };
+static int stop_all(struct sw_connection *conn, const struct sw_batch_job *jobs, size_t count,
+                    const json_t *going_on, struct sw_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        sw_cloud_note_write(conn, jobs[i].job->id, jobs[i].job->attempt, CANCELED_NOTE, "", NULL);
+    return runai_batch(conn, going_on, "suspend", err);
+}
+
+const struct sw_jobs_api runai_jobs_api = { runai_name, list, get, runai_read, stop, detail, stop_all,
+                                            is_over };
 
 int runai_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err)
 {
@@ -255,97 +265,19 @@ int runai_observe(struct sw_connection *conn, struct sw_observation *jobs, size_
     return sw_jobs_observe(&runai_jobs_api, conn, jobs, count, err);
 }
 
-/* ---- cancel ---------------------------------------------------------------------------------------- */
-
-struct canceling {
-    struct sw_connection *conn;
-    struct sw_batch_job *jobs;
-    struct sw_observation *seen;
-    size_t count, left;                      /* that still go on */
-    json_t *ids;                             /* of those */
-};
-
-/* Which of them go on? The answer is the same for all: -1 + err, or each has its own. */
-static int look(struct canceling *c, struct sw_error *err)
-{
-    sw_auto(json) json_t *found = list(c->conn, c->seen, c->count, err);
-
-    if (!found)
-        return -1;
-    c->left = 0;
-    json_array_clear(c->ids);
-    for (size_t i = 0; i < c->count; i++) {
-        struct sw_jobs_name name = runai_name(c->jobs[i].job->id, c->jobs[i].job->attempt);
-        struct sw_error why = { 0 };
-        sw_auto(json) json_t *entry = json_incref(json_object_get(found, name.text));
-
-        if (c->jobs[i].result < 0)
-            continue;
-        if (!entry && !(entry = get(c->conn, name.text, &why)) && why.code != SW_E_NOT_FOUND)
-            c->jobs[i].result = sw_pass(&c->jobs[i].err, &why);
-        if (!entry || is_over(entry))
-            continue;
-        c->left++;
-        json_array_append_new(c->ids, json_string(runai_id(entry)));
-    }
-    return 0;
-}
-
-static int64_t patience_ms(const struct sw_batch_job *jobs, size_t count)
-{
-    int64_t longest = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        int64_t grace_ms = sw_json_int(jobs[i].job->plan, "grace_ms", GRACE_MS);
-
-        longest = grace_ms > longest ? grace_ms : longest;
-    }
-    return sw_stop_budget_ms(longest) + SW_STOP_SLACK_MS;
-}
-
-static int cancel_all(struct canceling *c, int64_t deadline_ms, struct sw_error *err)
-{
-    if (look(c, err) < 0)
-        return -1;
-    for (size_t i = 0; i < c->count; i++)
-        sw_cloud_note_write(c->conn, c->jobs[i].job->id, c->jobs[i].job->attempt, CANCELED_NOTE, "", NULL);
-    if (runai_batch(c->conn, c->ids, "suspend", err) < 0)
-        return -1;
-    while (c->left > 0) {
-        if (sw_monotonic_ms() >= deadline_ms)
-            return sw_fail(err, SW_E_UNREACHABLE, "run:ai ends it; it is not over yet");
-        sw_sleep_ms(PAUSE_MS);
-        if (look(c, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 void runai_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
-    sw_autofree struct sw_observation *seen = sw_alloc((count + 1) * sizeof *seen);
-    sw_auto(json) json_t *ids = json_array();
-    struct canceling c = { conn, jobs, seen, count, 0, ids };
-    struct sw_error why = { 0 };
-
-    memset(seen, 0, (count + 1) * sizeof *seen);
-    for (size_t i = 0; i < count; i++)
-        seen[i].job = *jobs[i].job;
-    if (cancel_all(&c, deadline_ms ? deadline_ms : sw_monotonic_ms() + patience_ms(jobs, count), &why) < 0)
-        sw_batch_fail(jobs, count, &why);
+    sw_jobs_cancel(&runai_jobs_api, conn, jobs, count, deadline_ms);
 }
 
 /* ---- put away -------------------------------------------------------------------------------------- */
 
 void runai_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
 {
-    sw_log_keep_ends(&sw_platform_runai, conn, jobs, count);
-    for (size_t i = 0; i < count; i++)
-        if (runai_has_secrets(jobs[i]->plan))
-            runai_delete_secrets(conn, jobs[i]->id, jobs[i]->attempt, NULL);
+    sw_jobs_finalize(&sw_platform_runai, conn, jobs, count, runai_delete_secrets);
 }
 
-static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, json_t *ids,
+static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, json_t *workloads,
                        struct sw_error *err)
 {
     for (int attempt = 1; attempt <= (job->attempt > 1 ? job->attempt : 1); attempt++) {
@@ -353,11 +285,10 @@ static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, 
         sw_auto(json) json_t *entry = runai_by_name(conn, runai_name(job->id, attempt).text, false, &why);
 
         if (entry)
-            json_array_append_new(ids, json_string(runai_id(entry)));
+            json_array_append(workloads, entry);
         else if (why.code != SW_E_NOT_FOUND)
             return sw_pass(err, &why);
-        if ((!job->plan || runai_has_secrets(job->plan)) &&
-            runai_delete_secrets(conn, job->id, attempt, err) < 0)
+        if (sw_got_secrets(job->plan) && runai_delete_secrets(conn, job->id, attempt, err) < 0)
             return -1;
     }
     return 0;
@@ -366,13 +297,13 @@ static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, 
 void runai_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, bool keep_results,
                    int64_t deadline_ms)
 {
-    sw_auto(json) json_t *ids = json_array();
+    sw_auto(json) json_t *workloads = json_array();
     struct sw_error why = { 0 };
 
     (void)keep_results, (void)deadline_ms;       /* results are elsewhere; each call has its own patience */
     for (size_t i = 0; i < count; i++)
-        jobs[i].result = cleanup_one(conn, jobs[i].job, ids, &jobs[i].err);
-    if (runai_batch(conn, ids, "delete", &why) < 0) {
+        jobs[i].result = cleanup_one(conn, jobs[i].job, workloads, &jobs[i].err);
+    if (runai_batch(conn, workloads, "delete", &why) < 0) {
         sw_batch_fail(jobs, count, &why);
         return;
     }
@@ -482,9 +413,9 @@ static int visit(struct sw_connection *conn, sw_marked_take *take, void *context
 
 static int delete_one(struct sw_connection *conn, const json_t *entry, struct sw_error *err)
 {
-    sw_auto(json) json_t *ids = json_pack("[s]", runai_id(entry));
+    sw_auto(json) json_t *one = json_pack("[O]", entry);
 
-    return runai_batch(conn, ids, "delete", err);
+    return runai_batch(conn, one, "delete", err);
 }
 
 static const struct sw_marked_api marked = { "workload", visit, delete_one, NULL };

@@ -24,16 +24,6 @@
 #define REGISTRY "docker-registry"
 enum { HASH_SHOWN = 12, COPIED_WITHIN_MS = 60000, FIRST_PAUSE_MS = 100, LONGEST_PAUSE_MS = 2000 };
 
-bool runai_has_secrets(const json_t *plan)
-{
-    static const char *const lists[] = { "secrets", "credentials", "settings" };
-    size_t count = 0;
-
-    for (size_t i = 0; i < SW_COUNT(lists); i++)
-        count += json_array_size(json_object_get(plan, lists[i]));
-    return count > 0;
-}
-
 /* ---- one credential -------------------------------------------------------------------------------- */
 
 static const char *secret_name(const json_t *asset)

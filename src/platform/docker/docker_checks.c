@@ -18,6 +18,7 @@
 #include "core/image_ref.h"
 #include "net/ssh.h"
 #include "platform/docker/docker_job.h"
+#include "platform/kit/findings.h"
 
 #define GIB               (1024LL * 1024 * 1024)
 #define DISK_LEAST        (1 * GIB)
@@ -27,18 +28,6 @@
 #define TOOLKIT_FIX       "install the NVIDIA Container Toolkit on the engine's machine, then: " \
                           "sudo nvidia-ctk runtime configure --runtime=docker && " \
                           "sudo systemctl restart docker"
-
-static void add(json_t *rows, const char *check, bool ok, const char *message, const char *fix)
-{
-    json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check), SW_BOOL("ok", ok), SW_STR("message", message),
-        SW_STR_OPT("fix", ok || sw_text_empty(fix) ? NULL : fix)));
-}
-
-static void add_error(json_t *rows, const char *check, const struct sw_error *why)
-{
-    add(rows, check, false, why->message, why->hint);
-}
 
 /* ---- the engine's machine -------------------------------------------------------------------
  * What the Engine API does not tell: asked here when it is this machine, over ssh when that is the way to it,
@@ -104,13 +93,13 @@ static void check_engine(const struct docker_api *api, const json_t *info, const
                                           endpoint->text, endpoint->origin);
     sw_autofree char *warning = docker_endpoint_warning(endpoint);
 
-    add(rows, "engine", true, message, NULL);
-    add(rows, "API version", true, version, NULL);
+    sw_finding(rows, "engine", true, message, NULL);
+    sw_finding(rows, "API version", true, version, NULL);
     if (warning)
-        add(rows, "connection", false, warning, "use ssh:// or TLS");
+        sw_finding(rows, "connection", false, warning, "use ssh:// or TLS");
     if (os && strcmp(os, "linux") != 0)
-        add(rows, "containers", false, "the engine runs containers of another system than Linux",
-            "switch it to Linux containers");
+        sw_finding(rows, "containers", false, "the engine runs containers of another system than Linux",
+                   "switch it to Linux containers");
 }
 
 /* ---- disk --------------------------------------------------------------------------------------- */
@@ -142,8 +131,8 @@ static void check_disk(struct docker_api *api, const json_t *info, bool needs_im
                             needs_image ? " to pull an image" : "");
     else
         message = sw_format("%s free in %s", text, folder);
-    add(rows, "disk", left < 0 || left >= least, message,
-        "`docker system prune` on the engine's machine removes what is not used");
+    sw_finding(rows, "disk", left < 0 || left >= least, message,
+               "`docker system prune` on the engine's machine removes what is not used");
 }
 
 /* ---- GPUs --------------------------------------------------------------------------------------- */
@@ -180,7 +169,7 @@ static void add_runtime(struct docker_api *api, const char *name, const char *pa
     sw_autofree char *message = sw_format("runtime %s, %s", name,
                                           version ? version : "version not known from here");
 
-    add(rows, "GPUs", true, message, NULL);
+    sw_finding(rows, "GPUs", true, message, NULL);
 }
 
 static void check_gpus(struct docker_api *api, const json_t *info, const struct docker_needs *needs,
@@ -194,14 +183,14 @@ static void check_gpus(struct docker_api *api, const json_t *info, const struct 
     if (runtime)
         add_runtime(api, name, sw_json_str(runtime, "path"), rows);
     else if (needs->runtime)
-        add(rows, "GPUs", false, "the engine has no runtime of the name that was asked for",
-            "leave `runtime` out, or add it to the engine's daemon.json");
+        sw_finding(rows, "GPUs", false, "the engine has no runtime of the name that was asked for",
+                   "leave `runtime` out, or add it to the engine's daemon.json");
     else if (!tegra && has_cdi_gpus(info))
-        add(rows, "GPUs", true, "CDI devices of NVIDIA", NULL);
+        sw_finding(rows, "GPUs", true, "CDI devices of NVIDIA", NULL);
     else if (!tegra && hook)
         add_runtime(api, "by device request", hook, rows);
     else
-        add(rows, "GPUs", !needs->gpus, "the engine has no NVIDIA runtime", TOOLKIT_FIX);
+        sw_finding(rows, "GPUs", !needs->gpus, "the engine has no NVIDIA runtime", TOOLKIT_FIX);
 }
 
 /* ---- image and mounts --------------------------------------------------------------------------- */
@@ -217,9 +206,9 @@ static void check_image(struct docker_api *api, const struct docker_needs *needs
     struct sw_error why = { 0 };
 
     if (!used && !missing && docker_image_reachable(api, needs->image, &why) < 0)
-        add_error(rows, "image", &why);
+        sw_finding_error(rows, "image", &why);
     else
-        add(rows, "image", !missing, message, "pull it there yourself, or use `pull: missing`");
+        sw_finding(rows, "image", !missing, message, "pull it there yourself, or use `pull: missing`");
 }
 
 int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *err)
@@ -247,9 +236,9 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
     struct sw_error why = { 0 };
 
     if (docker_sees(api, mount, &why) > 0)
-        add(rows, check, true, "visible to the engine", NULL);
+        sw_finding(rows, check, true, "visible to the engine", NULL);
     else
-        add(rows, check, false, why.message, fix);
+        sw_finding(rows, check, false, why.message, fix);
 }
 
 /* ---- all of them -------------------------------------------------------------------------------- */
@@ -266,7 +255,7 @@ json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs)
     size_t i;
 
     if (!version || !(info = docker_get(api, sw_rest_path("/info"), &why))) {
-        add_error(rows, "engine", &why);
+        sw_finding_error(rows, "engine", &why);
         return rows;
     }
     check_engine(api, info, version, rows);
@@ -367,7 +356,7 @@ static void add_gpus(struct docker_api *api, const struct sw_plan *plan, json_t 
     struct sw_error why = { 0 };
 
     if (plan->gpus > 0 && docker_gpu_enough(api, plan, &why) < 0)
-        add_error(rows, "number of GPUs", &why);
+        sw_finding_error(rows, "number of GPUs", &why);
 }
 
 json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)

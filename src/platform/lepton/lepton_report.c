@@ -9,21 +9,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "platform/kit/findings.h"
 
 /* ---- preflight ------------------------------------------------------------------------------ */
-
-static void found(json_t *rows, const char *check, bool ok, const char *message, const char *fix)
-{
-    json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check), SW_BOOL("ok", ok), SW_STR("message", message),
-        SW_STR_OPT("fix", ok || sw_text_empty(fix) ? NULL : fix)));
-}
-
-static bool found_error(json_t *rows, const char *check, const struct sw_error *why)
-{
-    found(rows, check, false, why->message, why->hint);
-    return false;
-}
 
 static bool check_workspace(struct sw_connection *conn, json_t *rows, const struct sw_plan *plan)
 {
@@ -39,17 +27,17 @@ static bool check_workspace(struct sw_connection *conn, json_t *rows, const stru
     if (!workspace && why.code == SW_E_NOT_FOUND)
         sw_hint(&why, "check LEPTON_WORKSPACE_ID; a new workspace takes some ten minutes");
     if (!workspace)
-        return found_error(rows, "workspace", &why);
+        return sw_finding_error(rows, "workspace", &why);
     message = sw_format("%s (%s) at %s: %s", name ? name : lepton_of(conn)->workspace,
                         lepton_of(conn)->workspace, lepton_of(conn)->url,
                         state ? state : "no state");
-    found(rows, "workspace", !state || strcmp(state, "normal") == 0, message,
-          "a workspace that is paused or terminated runs nothing: ask who owns it");
+    sw_finding(rows, "workspace", !state || strcmp(state, "normal") == 0, message,
+               "a workspace that is paused or terminated runs nothing: ask who owns it");
     wants = (int64_t)plan->gpus * plan->nodes;
     gpus = sw_format("%lld of %lld GPUs in use, the job needs %lld", (long long)used, (long long)most,
                      (long long)wants);
     if (most > 0)
-        found(rows, "quota", wants <= most, gpus, "ask for fewer GPUs or a larger quota");
+        sw_finding(rows, "quota", wants <= most, gpus, "ask for fewer GPUs or a larger quota");
     return true;
 }
 
@@ -76,14 +64,14 @@ static void check_token(struct sw_connection *conn, json_t *rows)
                                                 sw_secret_reveal(lepton_of(conn)->token)))
             expires_ms = sw_json_int(entry, "expires_at", 0);
     if (expires_ms <= 0) {
-        found(rows, "token", true, "works; when it expires is not known", NULL);
+        sw_finding(rows, "token", true, "works; when it expires is not known", NULL);
         return;
     }
     left_ms = expires_ms - sw_now_ms();
     sw_time_format(expires_ms, when);
     sw_age_format(left_ms > 0 ? left_ms : -left_ms, age);
     message = sw_format(left_ms > 0 ? "expires in %s (%.16s)" : "expired %s ago (%.16s)", age, when);
-    found(rows, "token", left_ms > 0, message, "make a new one in the dashboard (Settings, Tokens)");
+    sw_finding(rows, "token", left_ms > 0, message, "make a new one in the dashboard (Settings, Tokens)");
 }
 
 static void check_site(struct sw_connection *conn, json_t *rows, const struct sw_plan *plan)
@@ -95,19 +83,19 @@ static void check_site(struct sw_connection *conn, json_t *rows, const struct sw
     size_t i;
 
     if (lepton_find_site(conn, plan, &site, &why) < 0) {
-        found_error(rows, "node group, shape and mounts", &why);
+        sw_finding_error(rows, "node group, shape and mounts", &why);
         return;
     }
     group = site.group ? sw_format("%s", site.group) : sw_strdup("shared machines, which may be taken back");
-    found(rows, "node group", true, group, NULL);
+    sw_finding(rows, "node group", true, group, NULL);
     shape = sw_format("%s (%s)", site.shape, site.arch);
-    found(rows, "shape", true, shape, NULL);
+    sw_finding(rows, "shape", true, shape, NULL);
     json_array_foreach(site.mounts, i, mount) {
         sw_autofree char *text = sw_format("%s%s at %s", sw_json_str(mount, "from"),
                                            sw_json_str(mount, "path"),
                                            sw_json_str(mount, "mount_path"));
 
-        found(rows, "mount", true, text, NULL);
+        sw_finding(rows, "mount", true, text, NULL);
     }
 }
 
@@ -122,7 +110,7 @@ json_t *lepton_preflight_report(struct sw_connection *conn, const struct sw_plan
         return rows;
     check_token(conn, rows);
     if (lepton_check(plan, &why) < 0)
-        found_error(rows, "job file", &why);
+        sw_finding_error(rows, "job file", &why);
     check_site(conn, rows, plan);
     return rows;
 }

@@ -9,15 +9,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "platform/kit/findings.h"
 
 enum { ALIVE_WITHIN_MS = 10 * 60000 };
-
-static void finding(json_t *rows, const char *check, bool ok, const char *message, const char *fix)
-{
-    json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check), SW_BOOL("ok", ok), SW_STR("message", message),
-        SW_STR_OPT("fix", ok || sw_text_empty(fix) ? NULL : fix)));
-}
 
 static const json_t *at(const json_t *object, const char *first, const char *second)
 {
@@ -56,7 +50,7 @@ static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *
     sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s",
         needs, quota, used, beyond ? ": beyond that it runs on what others leave free" : "");
 
-    finding(rows, "quota", fits, message, "leave runai.preemptibility out, or ask for fewer GPUs");
+    sw_finding(rows, "quota", fits, message, "leave runai.preemptibility out, or ask for fewer GPUs");
 }
 
 static void check_cluster(json_t *rows, const json_t *clusters, const struct runai_site *site)
@@ -69,7 +63,7 @@ static void check_cluster(json_t *rows, const json_t *clusters, const struct run
         sw_json_str(cluster, "version") ? sw_json_str(cluster, "version") : "unknown",
         state ? state : "state unknown");
 
-    finding(rows, "cluster", alive, message, "its administrator must connect it again");
+    sw_finding(rows, "cluster", alive, message, "its administrator must connect it again");
 }
 
 static void check_pools(json_t *rows, struct sw_connection *conn, const struct sw_plan *plan,
@@ -84,7 +78,7 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
     size_t i, k;
 
     if (json_array_size(wanted) && !pools)
-        finding(rows, "node pools", false, why.message, why.hint);
+        sw_finding_error(rows, "node pools", &why);
     json_array_foreach(pools ? wanted : NULL, i, name) {
         sw_autofree char *check = sw_format("node pool %s", json_string_value(name));
         const char *phase = NULL;
@@ -92,8 +86,8 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
         json_array_foreach(pools, k, pool)
             if (sw_text_same(sw_json_str(pool, "name"), json_string_value(name)))
                 phase = sw_json_str(pool, "phase") ? sw_json_str(pool, "phase") : "is there";
-        finding(rows, check, phase != NULL, phase ? phase : "is not there",
-                "`slipway inventory runai` lists them");
+        sw_finding(rows, check, phase != NULL, phase ? phase : "is not there",
+                   "`slipway inventory runai` lists them");
     }
 }
 
@@ -105,8 +99,8 @@ static void check_logs(json_t *rows, struct sw_connection *conn, const struct ru
                                      runai_of(conn)->kube_url)
         : site->domain ? sw_format("from the Cluster API at %s, while a job runs", site->domain) : NULL;
 
-    finding(rows, "logs", message != NULL, message ? message : "there is no way to them",
-            "set runai.kubeconfig or runai.kube_apiserver_url");
+    sw_finding(rows, "logs", message != NULL, message ? message : "there is no way to them",
+               "set runai.kubeconfig or runai.kube_apiserver_url");
 }
 
 json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
@@ -119,24 +113,24 @@ json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan 
 
     (void)err;
     if (sw_cloud_call(conn, NULL, "/clusters", NULL, &clusters, &why) < 0) {
-        finding(rows, "login", false, why.message, why.hint);
+        sw_finding_error(rows, "login", &why);
         return rows;
     }
-    finding(rows, "login", true, runai_of(conn)->account.legacy ? "as application" : "with an access key",
-            NULL);
+    sw_finding(rows, "login", true, runai_of(conn)->account.legacy ? "as application" : "with an access key",
+               NULL);
     site = runai_site(conn, &why);
     projects = site ? runai_list_all(conn, "/org-unit/projects", "projects", filter, &why) : NULL;
     if (!projects) {
-        finding(rows, "project", false, why.message, why.hint);
+        sw_finding_error(rows, "project", &why);
         return rows;
     }
-    finding(rows, "project", true, runai_of(conn)->project, NULL);
+    sw_finding(rows, "project", true, runai_of(conn)->project, NULL);
     check_cluster(rows, clusters, site);
     check_quota(rows, plan, project_of(site, projects));
     check_pools(rows, conn, plan, site);
     check_logs(rows, conn, site);
     if (runai_preflight(conn, plan, &why) < 0)
-        finding(rows, "job", false, why.message, why.hint);
+        sw_finding_error(rows, "job", &why);
     return rows;
 }
 

@@ -271,7 +271,7 @@ int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, ch
         sw_cloud_warn(conn, "%s; the image is pulled without a login", login.trouble);
     if (login.secret && login.is_token)
         sw_cloud_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled "
-                   "without it", ref.registry);
+                      "without it", ref.registry);
     if (!login.secret || login.is_token)
         return 0;
     return login_secret(conn, &login, ref.registry, name, err) < 0

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 
 const struct sw_option *sw_option_find(const struct sw_option *options, const char *name)
@@ -161,4 +162,15 @@ int sw_options_fill(const struct sw_option *table, const json_t *options, enum s
             result = sw_fail(err, SW_E_SPEC, "%s: is not %s", row->name, sw_type_name(row->type));
     }
     return result;
+}
+
+void sw_options_read(const struct sw_option *table, const json_t *options, enum sw_scope scope, void *into)
+{
+    sw_options_fill(table, options, scope, into, NULL);
+    for (const struct sw_option *row = table; row && row->name; row++) {
+        const char **text = (const char **)(void *)((char *)into + row->offset);
+
+        if (row->scope == scope && row->member == SW_MEMBER_TEXT && sw_text_empty(*text))
+            *text = NULL;
+    }
 }

@@ -92,6 +92,8 @@ bool sw_option_fits(const struct sw_option *row);
  * are filled. `options` may be NULL. */
 int sw_options_fill(const struct sw_option *table, const json_t *options, enum sw_scope scope, void *into,
                     struct sw_error *err);
+/* The same for options that were checked before; a text that is empty is not given: NULL. */
+void sw_options_read(const struct sw_option *table, const json_t *options, enum sw_scope scope, void *into);
 
 /* A credential a platform may need: name of the variable, never the value. */
 struct sw_credential {

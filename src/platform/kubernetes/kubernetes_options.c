@@ -7,8 +7,6 @@
  */
 #include "platform/kubernetes/kubernetes_options.h"
 
-#include "base/text.h"
-
 static const char *const engines[] = { "auto", "job", "jobset", "pytorchjob", "trainjob", "mpijob", "volcano",
                                        NULL };
 static const char *const arches[] = { "auto", "amd64", "arm64", NULL };
@@ -108,20 +106,11 @@ const struct sw_option kubernetes_options[] = {
     { 0 }
 };
 
-static void none_for_empty(const char **texts[], size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (sw_text_empty(*texts[i]))
-            *texts[i] = NULL;
-}
-
 struct k8s_connect_options k8s_connect_options(const json_t *options)
 {
     struct k8s_connect_options out = { 0 };
-    const char **texts[] = { &out.kubeconfig, &out.context, &out.namespace, &out.helper_image };
 
-    sw_options_fill(kubernetes_options, options, SW_CONNECTION, &out, NULL);
-    none_for_empty(texts, SW_COUNT(texts));
+    sw_options_read(kubernetes_options, options, SW_CONNECTION, &out);
     return out;
 }
 
@@ -133,12 +122,8 @@ const char *k8s_arch_name(enum k8s_arch arch)
 struct k8s_job_options k8s_job_options(const json_t *options)
 {
     struct k8s_job_options out = { 0 };
-    const char **texts[] = { &out.runner_image, &out.gpu_resource, &out.queue, &out.queue_priority,
-                             &out.priority_class, &out.scheduler, &out.service_account, &out.runtime_class,
-                             &out.image_pull_secret, &out.user, &out.runtime_ref };
 
-    sw_options_fill(kubernetes_options, options, SW_JOB, &out, NULL);
-    none_for_empty(texts, SW_COUNT(texts));
+    sw_options_read(kubernetes_options, options, SW_JOB, &out);
     if (!out.gpu_resource)
         out.gpu_resource = "nvidia.com/gpu";
     return out;

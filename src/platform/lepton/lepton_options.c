@@ -4,8 +4,6 @@
  */
 #include "platform/lepton/lepton_options.h"
 
-#include "base/text.h"
-
 static const char *const arches[] = { "auto", "x86_64", "aarch64", NULL };
 static const char *const visibilities[] = { "private", "public", NULL };
 static const char *const stuck_ways[] = { "suggest", "resubmit", NULL };
@@ -63,29 +61,18 @@ const struct sw_option lepton_options[] = {
     { 0 }
 };
 
-static void none_for_empty(const char **texts[], size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (sw_text_empty(*texts[i]))
-            *texts[i] = NULL;
-}
-
 struct lepton_connect_options lepton_connect_options(const json_t *options)
 {
     struct lepton_connect_options out = { 0 };
-    const char **texts[] = { &out.workspace, &out.url, &out.origin };
 
-    sw_options_fill(lepton_options, options, SW_CONNECTION, &out, NULL);
-    none_for_empty(texts, SW_COUNT(texts));
+    sw_options_read(lepton_options, options, SW_CONNECTION, &out);
     return out;
 }
 
 struct lepton_job_options lepton_job_options(const json_t *options)
 {
     struct lepton_job_options out = { 0 };
-    const char **texts[] = { &out.node_group, &out.resource_shape, &out.image_pull_secret, &out.reservation };
 
-    sw_options_fill(lepton_options, options, SW_JOB, &out, NULL);
-    none_for_empty(texts, SW_COUNT(texts));
+    sw_options_read(lepton_options, options, SW_JOB, &out);
     return out;
 }

@@ -9,8 +9,6 @@
  */
 #include "platform/runai/runai_options.h"
 
-#include "base/text.h"
-
 static const char *const arches[] = { "x86_64", "aarch64", NULL };
 static const char *const pulls[] = { "default", "always", "missing", "never", NULL };
 static const char *const priorities[] = { "very-low", "low", "medium-low", "medium", "medium-high", "high",
@@ -90,22 +88,11 @@ const struct sw_option runai_options[] = {
     { 0 }
 };
 
-static void none_for_empty(const char **texts[], size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (sw_text_empty(*texts[i]))
-            *texts[i] = NULL;
-}
-
 struct runai_connect_options runai_connect_options(const json_t *options)
 {
     struct runai_connect_options out = { 0 };
-    const char **texts[] = { &out.base_url, &out.project, &out.cluster, &out.kube_apiserver_url,
-                             &out.kubeconfig,
-                             &out.kube_context };
 
-    sw_options_fill(runai_options, options, SW_CONNECTION, &out, NULL);
-    none_for_empty(texts, SW_COUNT(texts));
+    sw_options_read(runai_options, options, SW_CONNECTION, &out);
     return out;
 }
 
@@ -113,17 +100,15 @@ struct runai_account_options runai_account_options(const json_t *options)
 {
     struct runai_account_options out = { 0 };
 
-    sw_options_fill(runai_options, options, SW_ACCOUNT, &out, NULL);
+    sw_options_read(runai_options, options, SW_ACCOUNT, &out);
     return out;
 }
 
 struct runai_job_options runai_job_options(const json_t *options)
 {
     struct runai_job_options out = { 0 };
-    const char **texts[] = { &out.node_type, &out.priority, &out.preemptibility, &out.image_pull_secret };
 
-    sw_options_fill(runai_options, options, SW_JOB, &out, NULL);
-    none_for_empty(texts, SW_COUNT(texts));
+    sw_options_read(runai_options, options, SW_JOB, &out);
     return out;
 }
 

@@ -69,6 +69,20 @@ void sw_json_secret(struct sw_buf *out, const char *value)
     sw_buf_add_char(out, '"');
 }
 
+void sw_json_secrets(struct sw_buf *out, const char *shape, const char *const *values)
+{
+    for (;; shape++) {
+        size_t length = strcspn(shape, "?");
+
+        sw_buf_reserve_wiping(out, length + 1);
+        sw_buf_add_bytes(out, shape, length);
+        shape += length;
+        if (!*shape)
+            return;
+        sw_json_secret(out, *values++);
+    }
+}
+
 int sw_code_kept(const struct sw_plan *plan, int attempt, const char *folder, struct sw_bundle *out,
                  struct sw_error *err)
 {

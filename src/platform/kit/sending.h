@@ -23,6 +23,8 @@ int sw_secrets_bytes(const struct sw_secrets *secrets, struct sw_buf *out, struc
 /* A secret as a JSON string with its quotes, into a buffer that the caller wipes (sw_buf_wipe): no json_t
  * ever holds it. Bytes that are no UTF-8 become U+FFFD. */
 void sw_json_secret(struct sw_buf *out, const char *value);
+/* The same for a piece of JSON, in which each '?' stands for the next of these values. */
+void sw_json_secrets(struct sw_buf *out, const char *shape, const char *const *values);
 
 /* The job's code: packed and kept in `folder` at the first attempt; a later one gets the same, whatever
  * was edited since. Without `code:` nothing happens. */

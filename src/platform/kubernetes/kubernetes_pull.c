@@ -13,8 +13,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
-#include "core/image_ref.h"
-#include "core/registry_login.h"
+#include "platform/kit/pull_login.h"
 
 enum { HASH_SHOWN = 12 };
 
@@ -48,24 +47,22 @@ int k8s_create_secret(struct sw_connection *conn, const json_t *head, const char
     return result;
 }
 
-static int make_pull_secret(struct sw_connection *conn, const struct sw_registry_login *login,
-                            const char *registry, char out[K8S_NAME_SIZE], struct sw_error *err)
+static int make_pull_secret(struct sw_connection *conn, const struct sw_pull_login *pull,
+                            char out[K8S_NAME_SIZE], struct sw_error *err)
 {
     sw_auto(json) json_t *head = NULL;
     struct sw_buf config = SW_BUF_INIT;
-    char hash[SW_DIGEST_HEX];
     struct sw_error why = { 0 };
     int result;
 
-    sw_registry_docker_config(login, registry, &config);
-    sw_sha256_hex(config.data, config.length, hash);
-    snprintf(out, K8S_NAME_SIZE, "slipway-pull-%.*s", HASH_SHOWN, hash);
+    snprintf(out, K8S_NAME_SIZE, "slipway-pull-%.*s", HASH_SHOWN, pull->hash);
     head = sw_json_object(
         SW_STR("apiVersion", "v1"), SW_STR("kind", "Secret"),
         SW_STR("type", "kubernetes.io/dockerconfigjson"),
         SW_SUB("metadata", sw_json_object(
             SW_STR("name", out), SW_STR("namespace", conn->namespace),
             SW_SUB("labels", sw_json_object(SW_STR(K8S_LABEL_SHARED, "pull"))))));
+    sw_registry_docker_config(&pull->login, pull->registry, &config);
     result = k8s_create_secret(conn, head, ".dockerconfigjson", &config, &why);
     sw_buf_wipe(&config);
     if (result == 0 || why.code == SW_E_CONFLICT)        /* the same name is the same content */
@@ -78,21 +75,12 @@ int k8s_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char
                     struct sw_error *err)
 {
     const char *given = k8s_job_options(plan->options).image_pull_secret;
-    sw_auto(sw_image_ref) struct sw_image_ref ref = { 0 };
-    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+    sw_auto(sw_pull_login) struct sw_pull_login pull = { 0 };
 
-    *out = '\0';
-    if (given) {
-        snprintf(out, K8S_NAME_SIZE, "%s", given);
+    snprintf(out, K8S_NAME_SIZE, "%s", given ? given : "");
+    if (given)
         return 0;
-    }
-    if (sw_image_ref_parse(plan->image, &ref, err) < 0)
+    if (sw_pull_login_find(&conn->given, plan->image, true, &pull, err) < 0)
         return -1;
-    if (!ref.registry)
-        return 0;
-    sw_registry_login_find(&(struct sw_registry_query){ .registry = ref.registry, .env = conn->given.env,
-                                                        .env_context = conn->given.env_context }, &login);
-    if (login.trouble)
-        k8s_warn(conn, "%s; the image is pulled without a login", login.trouble);
-    return login.secret ? make_pull_secret(conn, &login, ref.registry, out, err) : 0;
+    return pull.login.secret ? make_pull_secret(conn, &pull, out, err) : 0;
 }

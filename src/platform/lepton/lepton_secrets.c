@@ -10,17 +10,16 @@
  */
 #include "platform/lepton/lepton_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
 #include "base/text.h"
-#include "core/image_ref.h"
-#include "core/registry_login.h"
+#include "platform/kit/pull_login.h"
 #include "platform/kit/sending.h"
 
 #define SECRET_BEGINS "slipway."
+#define SECRET        "{\"name\":?,\"visibility\":\"private\",\"tags\":[?],\"value\":?}"
+#define PULL_SECRETS  "/imagepullsecrets"
 enum { HASH_SHOWN = 8, HOST_SHOWN = 4 };
 
 /* ---- secrets of a job ----------------------------------------------------------------------- */
@@ -44,19 +43,15 @@ static int post_secrets(struct sw_connection *conn, const struct sw_plan *plan, 
 {
     struct sw_buf body = SW_BUF_INIT;
 
-    sw_buf_add_char(&body, '[');
+    sw_json_secrets(&body, "[", NULL);
     for (size_t i = 0; i < sw_secrets_count(secrets); i++) {
         const char *of = sw_secrets_name(secrets, i);
         sw_autofree char *name = lepton_secret_name(plan->job_id, attempt, of);
 
-        sw_buf_reserve_wiping(&body, strlen(name) + 256);
-        sw_buf_addf(&body, "%s{\"name\":\"%s\",\"visibility\":\"private\",\"tags\":[\"%s\"],\"value\":",
-                    i ? "," : "", name, plan->store_id ? plan->store_id : "");
-        sw_json_secret(&body, sw_secrets_reveal(secrets, of));
-        sw_buf_reserve_wiping(&body, 4);
-        sw_buf_add_char(&body, '}');
+        sw_json_secrets(&body, i ? "," SECRET : SECRET, (const char *[]){
+            name, plan->store_id ? plan->store_id : "", sw_secrets_reveal(secrets, of) });
     }
-    sw_buf_add_char(&body, ']');
+    sw_json_secrets(&body, "]", NULL);
     return sw_cloud_post_secret(conn, "/usersecrets", &body, false, NULL, err);
 }
 
@@ -117,21 +112,17 @@ static bool has(const json_t *all, const char *name)
     return false;
 }
 
-static int create(struct sw_connection *conn, const struct sw_registry_login *login, const char *registry,
-                  const char *name, struct sw_error *err)
+static int create(struct sw_connection *conn, const struct sw_pull_login *pull, const char *name,
+                  struct sw_error *err)
 {
+    sw_autofree char *server = sw_format("https://%s", pull->registry);
     struct sw_buf body = SW_BUF_INIT;
     struct sw_error why = { 0 };
 
-    sw_buf_addf(&body, "{\"metadata\":{\"name\":\"%s\",\"id\":\"%s\"},"
-                "\"spec\":{\"registry_server\":\"https://%s\","
-                "\"username\":", name, name, registry);
-    sw_json_secret(&body, login->user ? login->user : "");
-    sw_buf_add(&body, ",\"password\":");
-    sw_json_secret(&body, sw_secret_reveal(login->secret));
-    sw_buf_reserve_wiping(&body, 4);
-    sw_buf_add(&body, "}}");
-    if (sw_cloud_post_secret(conn, "/imagepullsecrets", &body, false, NULL, &why) == 0 || why.code == SW_E_CONFLICT)
+    sw_json_secrets(&body, "{\"metadata\":{\"name\":?,\"id\":?},\"spec\":{\"registry_server\":?,"
+                    "\"username\":?,\"password\":?}}", (const char *[]){
+        name, name, server, pull->login.user ? pull->login.user : "", sw_secret_reveal(pull->login.secret) });
+    if (sw_cloud_post_secret(conn, PULL_SECRETS, &body, false, NULL, &why) == 0 || why.code == SW_E_CONFLICT)
         return 0;
     sw_pass(err, &why);
     return sw_wrap(err, "cannot make the image pull secret");
@@ -147,8 +138,7 @@ static int delete_old(struct sw_connection *conn, const json_t *all, const char 
         const char *name = lepton_meta(secret, "name") ? lepton_meta(secret, "name")
             : lepton_meta(secret, "id");
         sw_autofree char *path = name && sw_text_starts(name, begins)
-            ? sw_rest_path("/imagepullsecrets/%s", name)
-                                                                      : NULL;
+                                     ? sw_rest_path(PULL_SECRETS "/%s", name) : NULL;
 
         if (path && sw_cloud_delete(conn, path, err) < 0)
             return -1;
@@ -167,28 +157,19 @@ static char *owner_of(const char *store_id, const char *registry)
     return sw_format(LEPTON_PULL "%.*s-%.*s%s", HASH_SHOWN, store, HOST_SHOWN, host, registry ? "-" : "");
 }
 
-static char *make(struct sw_connection *conn, const struct sw_plan *plan,
-                  const struct sw_registry_login *login,
-                  const char *registry, struct sw_error *err)
+static char *make(struct sw_connection *conn, const struct sw_plan *plan, const struct sw_pull_login *pull,
+                  struct sw_error *err)
 {
-    sw_autofree char *begins = owner_of(plan->store_id, registry), *name = NULL;
-    struct sw_buf config = SW_BUF_INIT;
-    char hash[SW_DIGEST_HEX];
-    sw_auto(json) json_t *all = NULL;
+    sw_autofree char *begins = owner_of(plan->store_id, pull->registry);
+    sw_autofree char *name = sw_format("%s%.*s", begins, HASH_SHOWN, pull->hash);
+    sw_auto(json) json_t *all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, false, err);
 
-    sw_registry_docker_config(login, registry, &config);
-    sw_sha256_hex(config.data, config.length, hash);
-    sw_buf_wipe(&config);
-    name = sw_format("%s%.*s", begins, HASH_SHOWN, hash);
-    all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", false, err);
-    if (!all)
-        return NULL;
-    if (has(all, name))
-        return sw_take(name);
+    if (!all || has(all, name))
+        return all ? sw_take(name) : NULL;
     json_decref(sw_take(all));
-    all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", true, err);
+    all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, true, err);
     if (!all || (!has(all, name) && (delete_old(conn, all, begins, err) < 0 ||
-                                     create(conn, login, registry, name, err) < 0)))
+                                     create(conn, pull, name, err) < 0)))
         return NULL;
     json_array_append_new(all, json_pack("{s:{s:s}}", "metadata", "name", name));
     return sw_take(name);
@@ -198,28 +179,20 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
                        struct sw_error *err)
 {
     const char *given = lepton_job_options(plan->options).image_pull_secret;
-    sw_auto(sw_image_ref) struct sw_image_ref ref = { 0 };
-    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+    sw_auto(sw_pull_login) struct sw_pull_login pull = { 0 };
     sw_auto(json) json_t *all = NULL;
 
     if (given) {
         *out = sw_strdup(given);
-        all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", false, err);
+        all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, false, err);
         return !all ? -1 : has(all, given) ? 0
-               : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull "
-                                            "secret '%s'", given);
+               : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull secret '%s'",
+                         given);
     }
-    if (sw_image_ref_parse(plan->image, &ref, err) < 0)
+    if (sw_pull_login_find(&sw_cloud_of(conn)->given, plan->image, false, &pull, err) < 0)
         return -1;
-    if (!ref.registry)
-        return 0;
-    sw_registry_login_find(&(struct sw_registry_query){
-        .registry = ref.registry, .env = sw_cloud_of(conn)->given.env,
-        .env_context = sw_cloud_of(conn)->given.env_context }, &login);
-    if (login.trouble)
-        sw_cloud_warn(conn, "%s", login.trouble);
-    *out = login.secret && !login.is_token ? make(conn, plan, &login, ref.registry, err) : NULL;
-    return !login.secret || login.is_token || *out ? 0 : -1;
+    *out = pull.login.secret ? make(conn, plan, &pull, err) : NULL;
+    return !pull.login.secret || *out ? 0 : -1;
 }
 
 /* ---- what is left --------------------------------------------------------------------------- */
@@ -258,14 +231,13 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
         return -1;
     if (!search->sweep->caches || !search->sweep->store_id)
         return 0;
-    all = sw_fact(sw_cloud_of(conn)->facts, "/imagepullsecrets", true, err);
+    all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, true, err);
     if (!all)
         return -1;
     json_array_foreach(all, i, entry) {
         const char *name = lepton_meta(entry, "name");
         sw_autofree char *path = name && sw_text_starts(name, begins)
-            ? sw_rest_path("/imagepullsecrets/%s", name)
-                                                                      : NULL;
+                                     ? sw_rest_path(PULL_SECRETS "/%s", name) : NULL;
 
         if (path && sw_orphan_add(search, &(struct sw_orphan){ .what = "cache", .where = name }) &&
             sw_cloud_delete(conn, path, NULL) < 0)

@@ -50,14 +50,10 @@ int64_t runai_token_life_ms(int64_t expires_in_s, const char *token, int64_t now
 
 static void body_of(const struct runai_account *account, struct sw_buf *out)
 {
-    sw_buf_addf(out, "{\"grantType\":\"%s\",\"%s\":", account->legacy ? "app_token" : "client_credentials",
-                account->legacy ? "appID" : "clientID");
-    sw_json_secret(out, account->id);
-    sw_buf_reserve_wiping(out, 64);
-    sw_buf_addf(out, ",\"%s\":", account->legacy ? "appSecret" : "clientSecret");
-    sw_json_secret(out, sw_secret_reveal(account->secret));
-    sw_buf_reserve_wiping(out, 8);
-    sw_buf_add_char(out, '}');
+    sw_json_secrets(out, account->legacy
+                    ? "{\"grantType\":\"app_token\",\"appID\":?,\"appSecret\":?}"
+                    : "{\"grantType\":\"client_credentials\",\"clientID\":?,\"clientSecret\":?}",
+                    (const char *[]){ account->id, sw_secret_reveal(account->secret) });
 }
 
 static struct sw_secret *take_token(json_t *answer)

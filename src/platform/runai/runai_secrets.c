@@ -9,15 +9,12 @@
  */
 #include "platform/runai/runai_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/text.h"
-#include "core/image_ref.h"
-#include "core/registry_login.h"
+#include "platform/kit/pull_login.h"
 #include "platform/kit/sending.h"
 
 #define GENERIC  "generic-secret"
@@ -125,19 +122,14 @@ static json_t *head_of(const struct runai_site *site, const char *name, const ch
 
 static void add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_secrets *secrets)
 {
+    const char *shape = "{\"keyValuePairs\":[{\"key\":?,\"value\":?}", *name;
     json_t *value;
-    const char *name;
 
     json_object_foreach((json_t *)names, name, value) {
-        sw_buf_reserve_wiping(spec, 64);
-        sw_buf_add(spec, spec->data[spec->length - 1] == '[' ? "{\"key\":" : ",{\"key\":");
-        sw_json_secret(spec, name);
-        sw_buf_reserve_wiping(spec, 16);
-        sw_buf_add(spec, ",\"value\":");
-        sw_json_secret(spec, sw_secrets_reveal(secrets, name));
-        sw_buf_reserve_wiping(spec, 8);
-        sw_buf_add_char(spec, '}');
+        sw_json_secrets(spec, shape, (const char *[]){ name, sw_secrets_reveal(secrets, name) });
+        shape = ",{\"key\":?,\"value\":?}";
     }
+    sw_json_secrets(spec, "]}", NULL);
 }
 
 /* One that an interrupted submit left may have other values. */
@@ -173,11 +165,7 @@ int runai_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, i
     *name = NULL;
     if (!site || json_object_size(names) == 0)
         return site ? 0 : -1;
-    sw_buf_reserve_wiping(&spec, 64);
-    sw_buf_add(&spec, "{\"keyValuePairs\":[");
     add_pairs(&spec, names, secrets);
-    sw_buf_reserve_wiping(&spec, 8);
-    sw_buf_add(&spec, "]}");
     result = replace_asset(conn, own.text, head, &spec, &made, err);
     sw_buf_wipe(&spec);
     if (result == 0)
@@ -197,53 +185,36 @@ int runai_delete_secrets(struct sw_connection *conn, const char *id, int attempt
 
 /* ---- registries ------------------------------------------------------------------------------------ */
 
-static int make_login(struct sw_connection *conn, const struct sw_registry_login *login, const char *registry,
-                      const char *name, json_t **made, struct sw_error *err)
+static int make_login(struct sw_connection *conn, const struct sw_pull_login *pull, const char *name,
+                      json_t **made, struct sw_error *err)
 {
     const struct runai_site *site = runai_site(conn, err);
     sw_auto(json) json_t *head = site ? head_of(site, name, "Slipway: login of a registry, shared by jobs")
-               : NULL;
+                                      : NULL;
     struct sw_buf spec = SW_BUF_INIT;
     struct sw_error why = { 0 };
-    int result;
 
     if (!site)
         return -1;
-    sw_buf_reserve_wiping(&spec, 64);
-    sw_buf_add(&spec, "{\"user\":");
-    sw_json_secret(&spec, login->user ? login->user : "");
-    sw_buf_reserve_wiping(&spec, 32);
-    sw_buf_add(&spec, ",\"password\":");
-    sw_json_secret(&spec, sw_secret_reveal(login->secret));
-    sw_buf_reserve_wiping(&spec, 32);
-    sw_buf_add(&spec, ",\"url\":");
-    sw_json_secret(&spec, registry);
-    sw_buf_reserve_wiping(&spec, 8);
-    sw_buf_add_char(&spec, '}');
-    result = post_asset(conn, REGISTRY, head, &spec, made, &why);
+    sw_json_secrets(&spec, "{\"user\":?,\"password\":?,\"url\":?}", (const char *[]){
+        pull->login.user ? pull->login.user : "", sw_secret_reveal(pull->login.secret), pull->registry });
+    post_asset(conn, REGISTRY, head, &spec, made, &why);
     sw_buf_wipe(&spec);
-    if (result < 0 && why.code == SW_E_CONFLICT)         /* by another submit meanwhile: the same content */
+    if (why.code == SW_E_CONFLICT)               /* by another submit meanwhile: the same content */
         return (*made = find_asset(conn, REGISTRY, name, err)) ? 0 : -1;
-    return result < 0 ? sw_pass(err, &why) : 0;
+    return why.code ? sw_pass(err, &why) : 0;
 }
 
-static int login_secret(struct sw_connection *conn, const struct sw_registry_login *login,
-                        const char *registry,
-                        char **name, struct sw_error *err)
+static int login_secret(struct sw_connection *conn, const struct sw_pull_login *pull, char **name,
+                        struct sw_error *err)
 {
-    sw_auto(json) json_t *asset = NULL;
-    struct sw_buf config = SW_BUF_INIT;
+    sw_autofree char *own = sw_format(RUNAI_PULL "%.*s", HASH_SHOWN, pull->hash);
     struct sw_error why = { 0 };
-    char hash[SW_DIGEST_HEX], own[64];
+    sw_auto(json) json_t *asset = find_asset(conn, REGISTRY, own, &why);
 
-    sw_registry_docker_config(login, registry, &config);
-    sw_sha256_hex(config.data, config.length, hash);
-    sw_buf_wipe(&config);
-    snprintf(own, sizeof own, RUNAI_PULL "%.*s", HASH_SHOWN, hash);
-    asset = find_asset(conn, REGISTRY, own, &why);
     if (why.code)
         return sw_pass(err, &why);
-    if (!asset && make_login(conn, login, registry, own, &asset, err) < 0)
+    if (!asset && make_login(conn, pull, own, &asset, err) < 0)
         return -1;
     *name = wait_for_copy(conn, REGISTRY, asset, err);
     return *name ? 0 : -1;
@@ -253,27 +224,14 @@ int runai_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, ch
                       struct sw_error *err)
 {
     const char *said = runai_job_options(plan->options).image_pull_secret;
-    sw_auto(sw_image_ref) struct sw_image_ref ref = { 0 };
-    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+    sw_auto(sw_pull_login) struct sw_pull_login pull = { 0 };
 
     *name = sw_strdup(said);
     if (said)
         return 0;
-    if (sw_image_ref_parse(plan->image, &ref, err) < 0)
+    if (sw_pull_login_find(&sw_cloud_of(conn)->given, plan->image, false, &pull, err) < 0)
         return -1;
-    if (!ref.registry)
-        return 0;
-    sw_registry_login_find(&(struct sw_registry_query){ .registry = ref.registry,
-                                                        .env = sw_cloud_of(conn)->given.env,
-                                                        .env_context = sw_cloud_of(conn)->given.env_context },
-                                                        &login);
-    if (login.trouble)
-        sw_cloud_warn(conn, "%s; the image is pulled without a login", login.trouble);
-    if (login.secret && login.is_token)
-        sw_cloud_warn(conn, "the login of %s is an identity token, which run:ai cannot use; the image is pulled "
-                      "without it", ref.registry);
-    if (!login.secret || login.is_token)
-        return 0;
-    return login_secret(conn, &login, ref.registry, name, err) < 0
-               ? sw_wrap(err, "cannot make the credential for %s", ref.registry) : 0;
+    if (pull.login.secret && login_secret(conn, &pull, name, err) < 0)
+        return sw_wrap(err, "cannot make the credential for %s", pull.registry);
+    return 0;
 }

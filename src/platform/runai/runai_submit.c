@@ -171,7 +171,8 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
     json_array_foreach(plan->outputs, i, output)
         if (!kept && !sw_json_str(output, "to"))
             sw_cloud_warn(conn, "output '%s' stays in the pod and is lost with it; name a destination with "
-                          "'to:', or mount a volume at /results ('runai.volumes')", sw_json_str(output, "path"));
+                          "'to:', or mount a volume at /results ('runai.volumes')",
+                          sw_json_str(output, "path"));
 }
 
 static void add_names(json_t *names, const json_t *list)

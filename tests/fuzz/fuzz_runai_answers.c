@@ -15,7 +15,7 @@ static void read_workload(const json_t *workload, int nodes)
 
     seen.job.plan = plan;
     runai_read(workload, &seen);
-    (void)runai_mark(workload, "labels", RUNAI_ID);
+    (void)runai_mark(workload, "labels", SW_MARK_ID);
     CLAIM(strnlen(seen.message, sizeof seen.message) < sizeof seen.message);
     CLAIM(strnlen(seen.reason, sizeof seen.reason) < sizeof seen.reason);
     CLAIM(strnlen(seen.node, sizeof seen.node) < sizeof seen.node);

@@ -9,17 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-
-/* Of a label's value, and of its key behind the slash. */
-static bool is_label_text(const char *text)
-{
-    size_t length = strlen(text);
-
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)text[i]) && (i == 0 || i == length - 1 || !strchr("-_.", text[i])))
-            return false;
-    return length <= 63;
-}
+#include "platform/kit/labels.h"
 
 bool kube_is_label(const char *key, const char *value)
 {
@@ -30,7 +20,7 @@ bool kube_is_label(const char *key, const char *value)
                   !isalnum((unsigned char)slash[-1]) ||
                   strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789-.") != prefix))
         return false;
-    return *name && is_label_text(name) && is_label_text(value);
+    return *name && sw_is_label(name) && sw_is_label(value);
 }
 
 char *kube_note_key(const char *key)

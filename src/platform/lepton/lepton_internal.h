@@ -18,16 +18,12 @@
 
 #include "platform/kit/cloud.h"
 #include "platform/kit/jobs.h"
+#include "platform/kit/labels.h"
 #include "platform/kit/marked.h"
 #include "platform/lepton/lepton_options.h"
 #include "platform/platform.h"
 
 #define LEPTON_HOST       "https://gateway.dgxc-lepton.nvidia.com"
-#define LEPTON_ID         "slipway.id"           /* labels of a job */
-#define LEPTON_ATTEMPT    "slipway.attempt"
-#define LEPTON_STORE      "slipway.store"
-#define LEPTON_OWNER      "slipway.owner"
-#define LEPTON_UID        "slipway.uid"
 #define LEPTON_SIGNATURE  "SLIPWAY_SIGNATURE"    /* variables of a job, beside SW_PLAN_VARIABLE */
 #define LEPTON_CHUNKS     "SLIPWAY_JOB"
 #define LEPTON_ALL_JOBS   "alive_and_archive"    /* job_query_mode */
@@ -104,7 +100,6 @@ void lepton_name(const char *id, int attempt, char out[LEPTON_NAME_SIZE]);
 int lepton_check(const struct sw_plan *plan, struct sw_error *err);
 /* The body of POST /jobs, without the chunks. Pure. */
 json_t *lepton_render_body(const struct sw_plan *plan, const struct lepton_site *site);
-void lepton_env_add(json_t *body, const json_t *variables);      /* name -> text */
 
 /* ---- lepton_secrets.c ----------------------------------------------------------------------- */
 

@@ -35,7 +35,7 @@ static struct sw_jobs_name name_of(const char *id, int attempt)
 
 static int attempt_of(const json_t *job)
 {
-    const char *text = lepton_label(job, LEPTON_ATTEMPT);
+    const char *text = lepton_label(job, SW_MARK_ATTEMPT);
     int attempt = text ? atoi(text) : 1;
 
     return attempt > 1 ? attempt : 1;
@@ -46,7 +46,7 @@ static int attempt_of(const json_t *job)
 /* Of two jobs of one attempt (a POST that was repeated) the newer one counts. */
 static int keep(void *jobs, json_t *job)
 {
-    const char *id = lepton_label(job, LEPTON_ID);
+    const char *id = lepton_label(job, SW_MARK_ID);
     struct sw_jobs_name name = name_of(id ? id : "", attempt_of(job));
     const json_t *other = json_object_get(jobs, name.text);
 
@@ -81,7 +81,7 @@ static json_t *list(struct sw_connection *conn, const struct sw_observation *job
 {
     sw_auto(sw_buf) struct sw_buf selector = SW_BUF_INIT;
 
-    sw_buf_add(&selector, LEPTON_ID);
+    sw_buf_add(&selector, SW_MARK_ID);
     if (jobs && count <= NAMED_MAX) {
         for (size_t i = 0; i < count; i++)
             sw_buf_addf(&selector, "%s%s", i ? "," : " in (", jobs[i].job.id);
@@ -106,7 +106,7 @@ static json_t *get_by_id(struct sw_connection *conn, const char *remote_id, stru
 json_t *lepton_find_job(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
 {
     sw_autofree char *sent = sw_cloud_note(conn, id, attempt, "sent");
-    sw_autofree char *selector = sw_format(LEPTON_ID "=%s," LEPTON_ATTEMPT "=%d", id, attempt > 1
+    sw_autofree char *selector = sw_format(SW_MARK_ID "=%s," SW_MARK_ATTEMPT "=%d", id, attempt > 1
                                            ? attempt : 1);
     sw_auto(json) json_t *jobs = NULL;
     char name[LEPTON_NAME_SIZE];
@@ -210,7 +210,7 @@ static int send_stop(struct sw_connection *conn, const char *name, const char *p
 static int stop(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err)
 {
     sw_auto(json) json_t *job = get(conn, name, err);
-    const char *id = lepton_label(job, LEPTON_ID);
+    const char *id = lepton_label(job, SW_MARK_ID);
     sw_autofree char *path = job ? sw_rest_path("/jobs/%s", lepton_meta(job, "id")) : NULL;
 
     if (!job)
@@ -266,7 +266,7 @@ static int delete_job(struct sw_connection *conn, const json_t *job, struct sw_e
 
 static json_t *attempts_of(struct sw_connection *conn, const char *id, struct sw_error *err)
 {
-    sw_autofree char *selector = sw_format(LEPTON_ID "=%s", id);
+    sw_autofree char *selector = sw_format(SW_MARK_ID "=%s", id);
 
     return list_jobs(conn, selector, NULL, true, keep, err);
 }
@@ -364,23 +364,14 @@ void lepton_evidence(struct sw_connection *conn, const struct sw_observation *co
 
 /* ---- jobs that are found by their labels ---------------------------------------------------- */
 
-static const char *variable_of(const json_t *job, const char *name)
-{
-    json_t *each;
-    size_t i;
-
-    json_array_foreach(json_object_get(json_object_get(job, "spec"), "envs"), i, each)
-        if (sw_text_same(sw_json_str(each, "name"), name))
-            return sw_json_str(each, "value");
-    return NULL;
-}
-
 int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *out,
                  struct sw_error *err)
 {
     sw_auto(json) json_t *attempts = attempts_of(conn, id, err);
     const json_t *job = sw_jobs_newest(&lepton_api, attempts, id);
-    const char *text = variable_of(job, SW_PLAN_VARIABLE), *signature = variable_of(job, LEPTON_SIGNATURE);
+    const json_t *variables = json_object_get(json_object_get(job, "spec"), "envs");
+    const char *text = sw_named(variables, SW_PLAN_VARIABLE);
+    const char *signature = sw_named(variables, LEPTON_SIGNATURE);
 
     if (!job)
         return attempts ? sw_fail(err, SW_E_NOT_FOUND, "the workspace has no job '%s'", id) : -1;
@@ -395,18 +386,18 @@ int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
 
 static int visit(struct sw_connection *conn, sw_marked_take *take, void *context, struct sw_error *err)
 {
-    sw_auto(json) json_t *all = list_jobs(conn, LEPTON_ID, NULL, true, keep_slim, err);
+    sw_auto(json) json_t *all = list_jobs(conn, SW_MARK_ID, NULL, true, keep_slim, err);
     const char *name;
     json_t *job;
 
     json_object_foreach(all, name, job) {
-        struct sw_observation seen = { .job = { .id = lepton_label(job, LEPTON_ID) } };
+        struct sw_observation seen = { .job = { .id = lepton_label(job, SW_MARK_ID) } };
 
         lepton_read(job, &seen);
         take(context, &(struct sw_marked){
             .id = seen.job.id, .where = lepton_meta(job, "id"), .attempt = attempt_of(job),
-            .store = lepton_label(job, LEPTON_STORE), .uid = lepton_label(job, LEPTON_UID),
-            .owner = lepton_label(job, LEPTON_OWNER), .state = seen.state, .over = is_over(job),
+            .store = lepton_label(job, SW_MARK_STORE), .uid = lepton_label(job, SW_MARK_UID),
+            .owner = lepton_label(job, SW_MARK_OWNER), .state = seen.state, .over = is_over(job),
             .created_ms = lepton_time_ms(json_object_get(job, "metadata"), "created_at"), .answer = job });
         sw_observation_done(&seen);
     }

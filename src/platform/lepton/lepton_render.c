@@ -15,6 +15,7 @@
 #include "platform/kit/chunks.h"
 #include "platform/kit/sending.h"
 
+#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 enum { KEPT_END = 12, PLAN_MAX = 96 * 1024 };
 
 /* Longer ids lose letters in the middle: their random end tells them apart. */
@@ -33,32 +34,14 @@ void lepton_name(const char *id, int attempt, char out[LEPTON_NAME_SIZE])
 
 /* ---- what cannot be done -------------------------------------------------------------------- */
 
-static bool is_name_text(const char *text, const char *more)
-{
-    for (; *text; text++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", *text) &&
-            !strchr(more, *text))
-            return false;
-    return true;
-}
-
-static bool is_label(const char *text)
-{
-    size_t length = strlen(text);
-
-    return length <= 63 && is_name_text(text, "._-") &&
-           (!length || (!strchr("._-", text[0]) && !strchr("._-", text[length - 1])));
-}
-
 static int check_labels(const json_t *labels, struct sw_error *err)
 {
     const char *name;
     json_t *value;
 
     json_object_foreach((json_t *)labels, name, value)
-        if (!*name || !is_label(name) || !is_label(json_string_value(value)))
-            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is no label on Lepton: at most 63 "
-                                           "letters, digits and "
+        if (!*name || !sw_is_label(name) || !sw_is_label(json_string_value(value)))
+            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is no label on Lepton: at most 63 letters, digits and "
                            ". _ - inside, in name and value", name);
     return 0;
 }
@@ -71,7 +54,7 @@ static int check_env(const json_t *env, struct sw_error *err)
     json_t *value;
 
     json_object_foreach((json_t *)env, name, value) {
-        if (!is_name_text(name, "._-") || (*name >= '0' && *name <= '9'))
+        if (name[strspn(name, NAME_LETTERS)] || (*name >= '0' && *name <= '9'))
             return sw_fail(err, SW_E_SPEC, "env: '%.80s' is no name of a variable on Lepton", name);
         for (size_t i = 0; i < SW_COUNT(taken); i++)
             if (strcmp(name, taken[i]) == 0)
@@ -104,20 +87,6 @@ int lepton_check(const struct sw_plan *plan, struct sw_error *err)
 
 /* ---- the body ------------------------------------------------------------------------------- */
 
-static void set_variable(json_t *list, const char *name, json_t *value)
-{
-    json_array_append_new(list, sw_json_object(SW_STR("name", name), SW_SUB("value", value)));
-}
-
-void lepton_env_add(json_t *body, const json_t *variables)
-{
-    json_t *list = json_object_get(json_object_get(body, "spec"), "envs"), *value;
-    const char *name;
-
-    json_object_foreach((json_t *)variables, name, value)
-        set_variable(list, name, json_incref(value));
-}
-
 /* Ranks and addresses are set in the job, where Lepton's own variables are. */
 static json_t *environment(const struct sw_plan *plan, const struct lepton_site *site)
 {
@@ -126,7 +95,6 @@ static json_t *environment(const struct sw_plan *plan, const struct lepton_site 
     const char *shared = lepton_shared(site);
     sw_autofree char *above = shared ? sw_format("%s/results", shared) : sw_strdup("/results");
     json_t *list = json_array(), *value;
-    const char *name;
     size_t i;
 
     if (!json_object_get(env, "MASTER_PORT"))
@@ -144,8 +112,7 @@ static json_t *environment(const struct sw_plan *plan, const struct lepton_site 
         json_object_set_new(env, SW_PLAN_VARIABLE, sw_json_text(text));
     if (plan->signature)
         json_object_set_new(env, LEPTON_SIGNATURE, sw_json_text(plan->signature));
-    json_object_foreach(env, name, value)
-        set_variable(list, name, json_incref(value));
+    sw_named_add_all(list, env);
     json_array_foreach(site->secrets, i, value) {
         sw_autofree char *secret = lepton_secret_name(plan->job_id, site->attempt, json_string_value(value));
 
@@ -156,18 +123,6 @@ static json_t *environment(const struct sw_plan *plan, const struct lepton_site 
     return list;
 }
 
-static char *label_text(const char *text)
-{
-    char *out = sw_strndup(text, 63);
-
-    for (char *at = out; *at; at++)
-        if (!is_name_text((char[]){ *at, '\0' }, "._-"))
-            *at = '.';
-    for (size_t length = strlen(out); length && strchr("._-", out[length - 1]); length--)
-        out[length - 1] = '\0';
-    return out;
-}
-
 static json_t *labels_of(const struct sw_plan *plan, int attempt)
 {
     json_t *labels = plan->labels ? json_deep_copy(plan->labels) : json_object();
@@ -175,13 +130,13 @@ static json_t *labels_of(const struct sw_plan *plan, int attempt)
     sw_autofree char *name = NULL;
 
     sw_owner_name(owner);
-    name = label_text(owner);
-    json_object_set_new(labels, LEPTON_ID, json_string(plan->job_id));
-    json_object_set_new(labels, LEPTON_ATTEMPT, json_sprintf("%d", attempt));
+    name = sw_label_text(owner);
+    json_object_set_new(labels, SW_MARK_ID, json_string(plan->job_id));
+    json_object_set_new(labels, SW_MARK_ATTEMPT, json_sprintf("%d", attempt));
     if (plan->store_id) {
-        json_object_set_new(labels, LEPTON_STORE, json_string(plan->store_id));
-        json_object_set_new(labels, LEPTON_UID, json_sprintf("%ld", plan->owner_uid));
-        json_object_set_new(labels, LEPTON_OWNER, json_string(name));
+        json_object_set_new(labels, SW_MARK_STORE, json_string(plan->store_id));
+        json_object_set_new(labels, SW_MARK_UID, json_sprintf("%ld", plan->owner_uid));
+        json_object_set_new(labels, SW_MARK_OWNER, json_string(name));
     }
     return labels;
 }

@@ -91,7 +91,7 @@ static json_t *body_of(struct sw_connection *conn, const struct sw_plan *plan, c
             .plan = plan, .arch = site->arch, .results = results, .attempt = site->attempt,
             .kept = kept, .shared = shared, .cache = cache }, &limits, err) < 0)
         return NULL;
-    lepton_env_add(body, chunks);
+    sw_named_add_all(json_object_get(json_object_get(body, "spec"), "envs"), chunks);
     return sw_take(body);
 }
 

@@ -17,16 +17,11 @@
 #include "core/payload.h"
 #include "platform/kit/cloud.h"
 #include "platform/kit/jobs.h"
+#include "platform/kit/labels.h"
 #include "platform/kube/kube.h"
 #include "platform/platform.h"
 #include "platform/runai/runai_options.h"
 
-#define RUNAI_ID         "slipway.id"            /* labels of a workload */
-#define RUNAI_ATTEMPT    "slipway.attempt"
-#define RUNAI_STORE      "slipway.store"
-#define RUNAI_OWNER      "slipway.owner"         /* annotations */
-#define RUNAI_UID        "slipway.uid"
-#define RUNAI_SIGNATURE  "slipway.signature"
 #define RUNAI_CHUNKS     "SLIPWAY_JOB"           /* variables: runner, payload and code */
 #define RUNAI_PLAN       SW_PLAN_VARIABLE        /* and the plan, as PLAN_0, PLAN_1 ... */
 #define RUNAI_START      "SLIPWAY_START"         /* the shell text that begins it all, base64 */

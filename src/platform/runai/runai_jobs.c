@@ -372,12 +372,12 @@ int runai_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
     whole = runai_whole(conn, newest, err);
     if (!whole)
         return -1;
-    if (!sw_text_same(runai_mark(whole, "labels", RUNAI_ID), id))
+    if (!sw_text_same(runai_mark(whole, "labels", SW_MARK_ID), id))
         return sw_fail(err, SW_E_NOT_FOUND, "project '%s' has no job '%s'", runai_of(conn)->project, id);
     read = runai_plan_of(whole);
     known = read ? sw_plan_from_json(read, NULL) : NULL;
     runai_fill_submission(newest, known, receipt);
-    signature = runai_mark(whole, "annotations", RUNAI_SIGNATURE);
+    signature = runai_mark(whole, "annotations", SW_MARK_SIGNATURE);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     if (plan)
         *plan = sw_take(read);
@@ -394,17 +394,17 @@ static int visit(struct sw_connection *conn, sw_marked_take *take, void *context
     json_object_foreach(all, name, entry) {
         bool may_be = sw_text_same(sw_json_str(entry, "arguments"), OUR_ARGS);
         sw_auto(json) json_t *whole = may_be ? runai_whole(conn, entry, err) : NULL;
-        const char *id = runai_mark(whole, "labels", RUNAI_ID);
-        const char *attempt = runai_mark(whole, "labels", RUNAI_ATTEMPT);
+        const char *id = runai_mark(whole, "labels", SW_MARK_ID);
+        const char *attempt = runai_mark(whole, "labels", SW_MARK_ATTEMPT);
 
         if (may_be && !whole)
             return -1;
         if (id)
             take(context, &(struct sw_marked){
                 .id = id, .where = name, .attempt = attempt ? atoi(attempt) : 1,
-                .store = runai_mark(whole, "labels", RUNAI_STORE),
-                .uid = runai_mark(whole, "annotations", RUNAI_UID),
-                .owner = runai_mark(whole, "annotations", RUNAI_OWNER),
+                .store = runai_mark(whole, "labels", SW_MARK_STORE),
+                .uid = runai_mark(whole, "annotations", SW_MARK_UID),
+                .owner = runai_mark(whole, "annotations", SW_MARK_OWNER),
                 .state = runai_state(runai_phase(entry), NULL), .over = is_over(entry),
                 .created_ms = runai_time_ms(entry, "createdAt"), .answer = entry });
     }

@@ -268,12 +268,6 @@ static void add_secrets(json_t *list, const struct runai_target *target)
 
 /* ---- marks ---------------------------------------------------------------------------------------- */
 
-static void add_mark(json_t *list, const char *name, const char *value)
-{
-    if (value)
-        json_array_append_new(list, sw_json_object(SW_STR("name", name), SW_STR("value", value)));
-}
-
 static json_t *marks(const struct sw_plan *plan, const json_t *more, bool labels)
 {
     sw_auto(json) json_t *all = json_object();
@@ -290,7 +284,7 @@ static json_t *marks(const struct sw_plan *plan, const json_t *more, bool labels
     json_object_update(all, (json_t *)more);
     json_object_foreach(all, key, value)
         if (!sw_text_starts(key, "slipway.") || sw_text_starts(key, "slipway.label/"))
-            add_mark(list, key, json_string_value(value));
+            sw_named_add(list, key, json_string_value(value));
     return list;
 }
 
@@ -300,9 +294,9 @@ static json_t *labels_of(const struct sw_plan *plan, const struct runai_target *
     char number[16];
 
     snprintf(number, sizeof number, "%d", target->attempt);
-    add_mark(list, RUNAI_ID, plan->job_id);
-    add_mark(list, RUNAI_ATTEMPT, number);
-    add_mark(list, RUNAI_STORE, plan->store_id);
+    sw_named_add(list, SW_MARK_ID, plan->job_id);
+    sw_named_add(list, SW_MARK_ATTEMPT, number);
+    sw_named_add(list, SW_MARK_STORE, plan->store_id);
     return list;
 }
 
@@ -312,21 +306,15 @@ static json_t *notes_of(const struct sw_plan *plan, const struct runai_target *t
     char number[32];
 
     snprintf(number, sizeof number, "%ld", plan->owner_uid);
-    add_mark(list, RUNAI_OWNER, target->owner);
-    add_mark(list, RUNAI_UID, plan->store_id ? number : NULL);
-    add_mark(list, RUNAI_SIGNATURE, plan->signature);
+    sw_named_add(list, SW_MARK_OWNER, target->owner);
+    sw_named_add(list, SW_MARK_UID, plan->store_id ? number : NULL);
+    sw_named_add(list, SW_MARK_SIGNATURE, plan->signature);
     return list;
 }
 
 const char *runai_mark(const json_t *workload, const char *list, const char *name)
 {
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(json_object_get(json_object_get(workload, "spec"), list), i, one)
-        if (sw_text_same(sw_json_str(one, "name"), name))
-            return sw_json_str(one, "value");
-    return NULL;
+    return sw_named(json_object_get(json_object_get(workload, "spec"), list), name);
 }
 
 /* ---- resources ------------------------------------------------------------------------------------ */

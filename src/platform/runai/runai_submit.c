@@ -40,8 +40,8 @@ static int adopt_named(struct sw_connection *conn, const struct sw_plan *plan, c
     whole = runai_whole(conn, entry, err);
     if (!whole)
         return -1;
-    store = runai_mark(whole, "labels", RUNAI_STORE);
-    if (!sw_text_same(runai_mark(whole, "labels", RUNAI_ID), plan->job_id) ||
+    store = runai_mark(whole, "labels", SW_MARK_STORE);
+    if (!sw_text_same(runai_mark(whole, "labels", SW_MARK_ID), plan->job_id) ||
         (plan->store_id && !sw_text_same(store, plan->store_id))) {
         sw_fail(err, SW_E_CONFLICT, "project '%s' has a workload '%s' already, and it is not this job's",
                 runai_of(conn)->project,

@@ -316,7 +316,7 @@ static void a_workload_carries_its_plan(void **state)
     sent = sw_plan_to_json(plan);
     found = runai_plan_of(body);
     assert_true(json_equal(sent, found));
-    assert_string_equal(runai_mark(body, "labels", RUNAI_ID), "train-abcdefgh");
+    assert_string_equal(runai_mark(body, "labels", SW_MARK_ID), "train-abcdefgh");
     assert_null(runai_mark(body, "labels", "other"));
 }
 

@@ -22,6 +22,16 @@
 
 enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000, RANKS_MAX = 4096 };
 
+void sw_jobs_say(struct sw_observation *seen, enum sw_state state, const char *reason, const char *message)
+{
+    const char *text = message ? message : "";
+    sw_autofree char *clean = sw_text_printable(text, strnlen(text, sizeof seen->message - 1));
+
+    seen->state = state;
+    snprintf(seen->reason, sizeof seen->reason, "%s", reason);
+    snprintf(seen->message, sizeof seen->message, "%s", clean);
+}
+
 /* ---- replicas ----------------------------------------------------------------------------------- */
 
 /* A command that ends without a newline has the report behind its last word. */
@@ -76,7 +86,7 @@ static struct sw_jobs_rank rank_of(const struct sw_jobs_end *end, const char *id
 
     snprintf(key, sizeof key, "%d", number);
     rank.log_tail = sw_json_str(end->reports, key);
-    report = rank.log_tail ? sw_report_in_log(rank.log_tail, strlen(rank.log_tail), id, number) : NULL;
+    report = report_in(rank.log_tail, id, number);
     *reported = report && sw_report_is_last(report);
     if (!*reported)
         return rank;
@@ -92,9 +102,8 @@ static struct sw_jobs_rank rank_of(const struct sw_jobs_end *end, const char *id
 
 static void say_failed(const struct sw_jobs_end *end, const char *message, struct sw_observation *seen)
 {
-    seen->state = SW_ERROR;
-    snprintf(seen->reason, sizeof seen->reason, "%s", end->reason ? end->reason : SW_REASON_EXIT);
-    snprintf(seen->message, sizeof seen->message, "%s", end->message ? end->message : message);
+    sw_jobs_say(seen, SW_ERROR, end->reason ? end->reason : SW_REASON_EXIT,
+                end->message ? end->message : message);
 }
 
 void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen)

@@ -52,12 +52,16 @@ void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool cancel
 struct sw_jobs_end {
     enum sw_state over;              /* as the platform says it: complete, failed or canceled */
     int ranks;
-    const json_t *reports;           /* the last report line of each rank, {"0": text}; or NULL */
+    const json_t *reports;           /* the end of each rank's log, or its last report alone, {"0": text};
+                                        or NULL */
     int64_t ended_ms;                /* 0: not known */
     const char *reason, *message;    /* of the platform, for an end of which no runner speaks; NULL: none */
 };
 /* Pure: reports decide; without one the platform's word does. */
 void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen);
+
+/* Its state, and why: `message` (NULL: none) may be any text of the platform. */
+void sw_jobs_say(struct sw_observation *seen, enum sw_state state, const char *reason, const char *message);
 
 /* Is each of these reports ({"0": text}) of a run that is over? False: there is none. Pure. */
 bool sw_jobs_have_ended(const json_t *reports, const char *id);

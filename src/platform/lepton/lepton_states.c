@@ -95,15 +95,6 @@ enum sw_state lepton_state(const char *said, const char **note)
     return said ? sw_state_lookup(words, SW_COUNT(words), said, note) : SW_UNKNOWN;
 }
 
-static void say(struct sw_observation *seen, enum sw_state state, const char *reason, const char *message)
-{
-    sw_autofree char *clean = sw_text_printable(message ? message : "", strlen(message ? message : ""));
-
-    seen->state = state;
-    snprintf(seen->reason, sizeof seen->reason, "%s", reason);
-    snprintf(seen->message, sizeof seen->message, "%s", clean);
-}
-
 /* ---- before it runs ------------------------------------------------------------------------- */
 
 static const char *reason_of(const char *said, const char *message)
@@ -137,7 +128,7 @@ static void read_waiting(const json_t *job, struct sw_observation *seen)
         if (!bad && told)
             continue;
         told = true;
-        say(seen, SW_PENDING, reason, sw_text_empty(message) ? said : message);
+        sw_jobs_say(seen, SW_PENDING, reason, sw_text_empty(message) ? said : message);
         snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
     }
 }
@@ -248,7 +239,7 @@ void lepton_read(const json_t *job, struct sw_observation *seen)
         sw_json_int(status, "ready", 0) < sw_json_int(status, "active", 0))
         state = SW_PENDING;
     if (sw_state_is_final(state) && json_object_get(job, "late")) {
-        say(seen, SW_RUNNING, SW_REASON_OUTPUTS, "it is over; the end of its log is not stored yet");
+        sw_jobs_say(seen, SW_RUNNING, SW_REASON_OUTPUTS, "it is over; the end of its log is not stored yet");
         seen->started_ms = created_ms;
         return;
     }
@@ -258,10 +249,11 @@ void lepton_read(const json_t *job, struct sw_observation *seen)
         read_end(job, state, seen);
         name_node(job, seen);
         if (asked && !sw_text_same(asked, SW_REASON_CANCELED) && !sw_text_same(asked, SW_REASON_ENDING))
-            say(seen, SW_ERROR, asked, "it could not start and was stopped (lepton.stuck)");
+            sw_jobs_say(seen, SW_ERROR, asked, "it could not start and was stopped (lepton.stuck)");
         return;
     }
-    say(seen, state, state == SW_PAUSED ? SW_REASON_PAUSED : "", state == SW_UNKNOWN && said ? said : note);
+    sw_jobs_say(seen, state, state == SW_PAUSED ? SW_REASON_PAUSED : "",
+                state == SW_UNKNOWN && said ? said : note);
     if (state == SW_PENDING) {
         seen->facts = created_ms ? sw_json_object(SW_INT("pending_since_ms", created_ms)) : NULL;
         snprintf(seen->reason, sizeof seen->reason, "%s",

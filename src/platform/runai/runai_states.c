@@ -15,8 +15,6 @@
 
 #include "base/text.h"
 #include "core/reason.h"
-#include "core/report.h"
-#include "core/run_end.h"
 #include "core/state.h"
 #include "platform/kit/log_lines.h"
 
@@ -80,14 +78,6 @@ int runai_rank_of(const json_t *pod, int count)
     return count == 1 ? 0 : rank >= 0 && rank < count ? (int)rank : -1;
 }
 
-static void say(struct sw_observation *seen, const char *reason, const char *message)
-{
-    sw_autofree char *clean = sw_text_printable(message, strnlen(message, sizeof seen->message - 1));
-
-    snprintf(seen->reason, sizeof seen->reason, "%s", reason);
-    snprintf(seen->message, sizeof seen->message, "%s", clean);
-}
-
 /* ---- why it waits ---------------------------------------------------------------------------------- */
 
 /* Of `phaseReason`, of conditions and of events; the first that matches counts. */
@@ -138,12 +128,13 @@ static void read_waiting(const json_t *workload, const char *note, struct sw_obs
     if (!why)
         why = newest_why(json_object_get(workload, "conditions"), "lastTransitionTime");
     if (wait_of(said))
-        say(seen, wait_of(said), sw_text_empty(words) ? said : words);
+        sw_jobs_say(seen, SW_PENDING, wait_of(said), sw_text_empty(words) ? said : words);
     else if (why)
-        say(seen, wait_of(sw_json_str(why, "reason")), either(why, "message", "reason"));
+        sw_jobs_say(seen, SW_PENDING, wait_of(sw_json_str(why, "reason")), either(why, "message", "reason"));
     else
-        say(seen, sw_text_same(runai_phase(workload), "Pending") ? SW_REASON_QUEUE : SW_REASON_STARTING,
-            sw_text_empty(words) ? note ? note : "" : words);
+        sw_jobs_say(seen, SW_PENDING,
+                    sw_text_same(runai_phase(workload), "Pending") ? SW_REASON_QUEUE : SW_REASON_STARTING,
+                    sw_text_empty(words) ? note : words);
 }
 
 /* ---- how it ended ---------------------------------------------------------------------------------- */
@@ -185,35 +176,18 @@ static int first_failed(const json_t *pods, int count)
     return rank;
 }
 
-static json_t *report_of(const json_t *workload, const char *id, int rank)
-{
-    char key[16];
-    const char *tail, *last = NULL;
-
-    snprintf(key, sizeof key, "%d", rank);
-    tail = sw_json_str(json_object_get(workload, "tails"), key);
-    for (const char *at = tail; at && (at = strstr(at, SW_REPORT_START)); at++)
-        last = at;
-    return last ? sw_report_in_log(last, strlen(last), id, rank) : NULL;
-}
-
+/* Where a runner left a word, that one decides. */
 static void read_end(const json_t *workload, enum sw_state state, struct sw_observation *seen)
 {
-    struct sw_run_end end = SW_RUN_END_INIT;
     int count = count_of(workload, seen), failed = first_failed(json_object_get(workload, "pods"), count);
     const char *words = sw_json_str(workload, "phaseMessage");
 
-    if (state == SW_ERROR)
+    sw_jobs_read_end(&(struct sw_jobs_end){
+        .over = state, .ranks = count, .reports = json_object_get(workload, "tails"),
+        .message = sw_text_empty(words) ? "it failed; its log says how it ended" : words,
+        .ended_ms = runai_time_ms(workload, "completedAt") }, seen);
+    if (state == SW_ERROR && failed >= 0)
         seen->failed_replica = failed;
-    seen->runner = report_of(workload, seen->job.id, state == SW_ERROR && failed > 0 ? failed : 0);
-    seen->ended_ms = runai_time_ms(workload, "completedAt");
-    end.exit_code = (int)sw_json_int(seen->runner, "exit_code", state == SW_COMPLETE ? 0 : SW_NO_EXIT_CODE);
-    sw_run_end_report(&end, seen->runner);
-    end.rank = state == SW_ERROR && count > 1 ? failed : -1;
-    if ((end.reported || state == SW_COMPLETE) && sw_run_end_judge(&end, seen) && seen->state != SW_UNKNOWN)
-        return;
-    seen->state = state;
-    say(seen, SW_REASON_EXIT, sw_text_empty(words) ? "it failed; its log says how it ended" : words);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------- */
@@ -250,10 +224,11 @@ static void read_deleted(const json_t *workload, enum sw_state state, struct sw_
         read_end(workload, state, seen);
         return;
     }
-    seen->state = canceled ? SW_CANCELED : SW_ERROR;
     seen->ended_ms = runai_time_ms(workload, "deletedAt");
-    say(seen, canceled ? SW_REASON_CANCELED : SW_REASON_REMOVED,
-        canceled ? "canceled" : "it was deleted in run:ai before it ended");
+    if (canceled)
+        sw_jobs_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
+    else
+        sw_jobs_say(seen, SW_ERROR, SW_REASON_REMOVED, "it was deleted in run:ai before it ended");
 }
 
 void runai_read(const json_t *workload, struct sw_observation *seen)
@@ -277,16 +252,14 @@ void runai_read(const json_t *workload, struct sw_observation *seen)
         read_waiting(workload, note, seen);
     else if (state == SW_COMPLETE || state == SW_ERROR)
         read_end(workload, state, seen);
-    else if (state == SW_PAUSED && canceled) {
-        bool over = strcmp(phase, "Stopped") == 0;
-
-        seen->state = over ? SW_CANCELED : SW_RUNNING;
-        say(seen, over ? SW_REASON_CANCELED : SW_REASON_CANCELING, over ? "canceled" : "it is being ended");
-    } else if (state == SW_PAUSED || state == SW_CANCELED)
-        say(seen, state == SW_PAUSED ? SW_REASON_PAUSED : SW_REASON_CANCELED, note ? note : "");
-    else if (state == SW_UNKNOWN) {
+    else if (state == SW_PAUSED && canceled && strcmp(phase, "Stopped") == 0)
+        sw_jobs_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
+    else if (state == SW_PAUSED && canceled)
+        sw_jobs_say(seen, SW_RUNNING, SW_REASON_CANCELING, "it is being ended");
+    else if (state == SW_UNKNOWN && !note) {
         snprintf(text, sizeof text, "run:ai says '%.80s'", phase);
-        say(seen, "", note ? note : text);
-    } else if (note)
-        say(seen, "", note);
+        sw_jobs_say(seen, SW_UNKNOWN, "", text);
+    } else
+        sw_jobs_say(seen, state, state == SW_PAUSED ? SW_REASON_PAUSED
+                                 : state == SW_CANCELED ? SW_REASON_CANCELED : "", note);
 }

@@ -381,6 +381,13 @@ void sw_jobs_evidence(const struct sw_platform *platform, struct sw_connection *
     }
 }
 
+void sw_jobs_receipt(struct sw_submission *out, const char *remote_id, const char *signature)
+{
+    snprintf(out->remote_id, sizeof out->remote_id, "%s", remote_id ? remote_id : "");
+    snprintf(out->signature, sizeof out->signature, "%s", signature ? signature : "");
+    out->details = json_object();
+}
+
 const json_t *sw_jobs_newest(const struct sw_jobs_api *api, const json_t *list, const char *id)
 {
     const json_t *newest = NULL, *answer;

@@ -102,6 +102,8 @@ int sw_jobs_log_life(const struct sw_jobs_api *api, struct sw_connection *conn, 
 /* What the runner reported, and the end of the log of the rank that failed. */
 void sw_jobs_evidence(const struct sw_platform *platform, struct sw_connection *conn,
                       const struct sw_observation *const *seen, struct sw_evidence *out, size_t count);
+/* For submit() and adopt(): what it is called there, and the signature beside its plan; NULL: none. */
+void sw_jobs_receipt(struct sw_submission *out, const char *remote_id, const char *signature);
 /* The newest attempt of a job that the caller knows by its id alone, borrowed from `list`; NULL: there is
  * none. */
 const json_t *sw_jobs_newest(const struct sw_jobs_api *api, const json_t *list, const char *id);

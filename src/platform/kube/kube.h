@@ -108,9 +108,8 @@ char *kube_path(const char *group_version, const char *namespace, const char *re
 /* The reason of a Status ("AlreadyExists", "Expired"), borrowed from it; NULL: it is none. */
 const char *kube_status_reason(const json_t *status);
 
-/* Can this be a label? What cannot is an annotation with this key, owned. */
-bool kube_is_label(const char *key, const char *value);
-char *kube_note_key(const char *key);
+/* A user's labels, those that can be labels there or those that cannot (as annotations), added to `out`. */
+void kube_add_labels(const json_t *labels, bool as_labels, json_t *out);
 /* The value of a variable so that it stays as it is: kubelets replace $(NAME) in it. */
 json_t *kube_value(const char *value);
 

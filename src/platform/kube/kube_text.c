@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "platform/kit/labels.h"
 
-bool kube_is_label(const char *key, const char *value)
+static bool is_label(const char *key, const char *value)
 {
     const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
     size_t prefix = slash ? (size_t)(slash - key) : 0;
@@ -23,7 +23,7 @@ bool kube_is_label(const char *key, const char *value)
     return *name && sw_is_label(name) && sw_is_label(value);
 }
 
-char *kube_note_key(const char *key)
+static char *note_key(const char *key)
 {
     char name[64] = "";
 
@@ -32,6 +32,20 @@ char *kube_note_key(const char *key)
         if (!isalnum((unsigned char)*at) && ((at == name || !at[1]) || !strchr("-_.", *at)))
             *at = at == name || !at[1] ? 'x' : '_';
     return sw_format("slipway.label/%s", *name ? name : "x");
+}
+
+void kube_add_labels(const json_t *labels, bool as_labels, json_t *out)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)labels, key, value) {
+        const char *text = json_string_value(value) ? json_string_value(value) : "";
+        sw_autofree char *note = as_labels ? NULL : note_key(key);
+
+        if (is_label(key, text) == as_labels)
+            json_object_set_new(out, as_labels ? key : note, sw_json_text(text));
+    }
 }
 
 /* Every '$' is doubled: "$$" is one of them again. */

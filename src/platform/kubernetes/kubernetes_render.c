@@ -30,22 +30,6 @@ void k8s_name(char out[K8S_NAME_SIZE], const char *id, int attempt)
 
 /* ---- labels and annotations ---------------------------------------------------------------------- */
 
-/* The user's, those that can be labels or those that cannot. */
-static void add_users(const struct sw_plan *plan, bool as_labels, json_t *out)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(plan->labels, key, value) {
-        const char *text = json_string_value(value) ? json_string_value(value) : "";
-
-        sw_autofree char *note = as_labels ? NULL : kube_note_key(key);
-
-        if (kube_is_label(key, text) == as_labels)
-            json_object_set_new(out, as_labels ? key : note, sw_json_text(text));
-    }
-}
-
 static json_t *labels_of(const struct sw_plan *plan, const struct k8s_site *site)
 {
     json_t *labels = json_object();
@@ -54,7 +38,7 @@ static json_t *labels_of(const struct sw_plan *plan, const struct k8s_site *site
         SW_STR_OPT(K8S_LABEL_STORE, plan->store_id), SW_STR("tao-toolkit", "true"),
         SW_STR("tao-sdk-job-id", plan->job_id));
 
-    add_users(plan, true, labels);
+    kube_add_labels(plan->labels, true, labels);
     json_object_update(labels, (json_t *)k8s_job_options(plan->options).labels);
     json_object_update(labels, ours);
     return labels;
@@ -68,7 +52,7 @@ static json_t *notes_of(const struct sw_plan *plan, const struct k8s_site *site)
         SW_SUB(K8S_NOTE_UID, plan->store_id ? json_sprintf("%ld", plan->owner_uid) : NULL),
         SW_STR_OPT(K8S_NOTE_SIGNED, plan->signature));
 
-    add_users(plan, false, notes);
+    kube_add_labels(plan->labels, false, notes);
     json_object_update(notes, (json_t *)k8s_job_options(plan->options).annotations);
     json_object_update(notes, ours);
     return notes;

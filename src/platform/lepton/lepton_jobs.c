@@ -371,14 +371,10 @@ int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     const json_t *job = sw_jobs_newest(&lepton_api, attempts, id);
     const json_t *variables = json_object_get(json_object_get(job, "spec"), "envs");
     const char *text = sw_named(variables, SW_PLAN_VARIABLE);
-    const char *signature = sw_named(variables, LEPTON_SIGNATURE);
 
     if (!job)
         return attempts ? sw_fail(err, SW_E_NOT_FOUND, "the workspace has no job '%s'", id) : -1;
-    snprintf(out->remote_id, sizeof out->remote_id, "%s", lepton_meta(job, "id") ? lepton_meta(job,
-            "id") : "");
-    snprintf(out->signature, sizeof out->signature, "%s", signature ? signature : "");
-    out->details = json_object();
+    sw_jobs_receipt(out, lepton_meta(job, "id"), sw_named(variables, LEPTON_SIGNATURE));
     if (plan)
         *plan = text ? sw_json_parse(text, strlen(text), "plan", NULL) : NULL;
     return 0;

@@ -41,8 +41,8 @@ static int check_labels(const json_t *labels, struct sw_error *err)
 
     json_object_foreach((json_t *)labels, name, value)
         if (!*name || !sw_is_label(name) || !sw_is_label(json_string_value(value)))
-            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is no label on Lepton: at most 63 letters, digits "
-                           "and . _ - inside, in name and value", name);
+            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is no label on Lepton: at most 63 letters, "
+                           "digits and . _ - inside, in name and value", name);
     return 0;
 }
 

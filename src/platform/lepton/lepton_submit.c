@@ -52,13 +52,6 @@ json_t *lepton_render(struct sw_connection *conn, const struct sw_plan *plan, st
     return json_pack("[{s:s,s:s}]", "what", "POST /jobs", "text", text);
 }
 
-static void fill_submission(const json_t *job, struct sw_submission *out)
-{
-    snprintf(out->remote_id, sizeof out->remote_id, "%s", lepton_meta(job, "id") ? lepton_meta(job,
-            "id") : "");
-    out->details = json_object();
-}
-
 /* 1: it is there. A job that was just made may be missing from lists for a moment. */
 static int find_sent(struct sw_connection *conn, const struct sw_plan *plan, int attempt, const char *note,
                      struct sw_submission *out, struct sw_error *err)
@@ -73,7 +66,7 @@ static int find_sent(struct sw_connection *conn, const struct sw_plan *plan, int
     job = lepton_find_job(conn, plan->job_id, attempt, &why);
     if (!job)
         return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
-    fill_submission(job, out);
+    sw_jobs_receipt(out, lepton_meta(job, "id"), NULL);
     return 1;
 }
 
@@ -125,7 +118,7 @@ int lepton_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
     if (sw_rest_call(sw_cloud_of(conn)->rest, &(struct sw_rest_call){ .method = "POST", .path = "/jobs",
                                                                     .json = body }, &made,
                      &why) == 0) {
-        fill_submission(made, out);
+        sw_jobs_receipt(out, lepton_meta(made, "id"), NULL);
         sw_cloud_note_write(conn, plan->job_id, attempt, "sent", out->remote_id, NULL);
         return 0;
     }

@@ -167,8 +167,9 @@ enum sw_state runai_pod_state(const json_t *pod);
 json_t *runai_by_name(struct sw_connection *conn, const char *name, bool deleted, struct sw_error *err);
 /* The whole of it, with its spec; owned. */
 json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_error *err);
-int runai_batch(struct sw_connection *conn, const json_t *workloads, const char *action,
-                struct sw_error *err);
+/* Its "pods" or "events", owned; NULL + err. */
+json_t *runai_part(struct sw_connection *conn, const json_t *workload, const char *part,
+                   struct sw_error *err);
 void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out);
 SW_PLATFORM_SLOT(runai, observe);
 SW_PLATFORM_SLOT(runai, cancel);

@@ -85,8 +85,7 @@ json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_e
     return whole;
 }
 
-static json_t *ask_part(struct sw_connection *conn, const json_t *workload, const char *part,
-                        struct sw_error *err)
+json_t *runai_part(struct sw_connection *conn, const json_t *workload, const char *part, struct sw_error *err)
 {
     sw_autofree char *start = sw_rest_path("/workloads/%s", runai_id(workload));
     sw_autofree char *path = sw_format("%s/%s?limit=500", start, part);
@@ -97,7 +96,8 @@ static json_t *ask_part(struct sw_connection *conn, const json_t *workload, cons
 }
 
 /* Suspend or delete workloads; the server says of each which it could not. */
-int runai_batch(struct sw_connection *conn, const json_t *workloads, const char *action, struct sw_error *err)
+static int batch(struct sw_connection *conn, const json_t *workloads, const char *action,
+                 struct sw_error *err)
 {
     for (size_t first = 0; first < json_array_size(workloads); first += RUNAI_BATCH) {
         sw_auto(json) json_t *ids = json_array(), *body = NULL, *answer = NULL;
@@ -219,11 +219,11 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *job, json
     if (state == SW_PENDING &&
         (waits_long(workload) || sw_text_same(runai_phase(workload), "Initializing")) &&
         runai_of(conn)->explained++ < EXPLAINED_MAX)
-        part = ask_part(conn, workload, "events", NULL);
+        part = runai_part(conn, workload, "events", NULL);
     if (part)
         json_object_set_new(workload, "events", part);
     part = (state == SW_RUNNING && job->state != SW_RUNNING) || state == SW_COMPLETE || state == SW_ERROR
-               ? ask_part(conn, workload, "pods", NULL) : NULL;
+               ? runai_part(conn, workload, "pods", NULL) : NULL;
     if (part)
         json_object_set_new(workload, "pods", part);
     if (state == SW_COMPLETE || state == SW_ERROR)
@@ -245,7 +245,7 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
     sw_auto(json) json_t *some = workload ? json_pack("[O]", workload) : NULL;
 
     (void)why;
-    return !workload ? -1 : is_over(workload) ? 0 : runai_batch(conn, some, "suspend", err);
+    return !workload ? -1 : is_over(workload) ? 0 : batch(conn, some, "suspend", err);
 }
 
 static int stop_all(struct sw_connection *conn, const struct sw_batch_job *jobs, size_t count,
@@ -253,7 +253,7 @@ static int stop_all(struct sw_connection *conn, const struct sw_batch_job *jobs,
 {
     for (size_t i = 0; i < count; i++)
         sw_cloud_note_write(conn, jobs[i].job->id, jobs[i].job->attempt, CANCELED_NOTE, "", NULL);
-    return runai_batch(conn, going_on, "suspend", err);
+    return batch(conn, going_on, "suspend", err);
 }
 
 const struct sw_jobs_api runai_jobs_api = { runai_name, list, get, runai_read, stop, detail, stop_all,
@@ -303,7 +303,7 @@ void runai_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
     (void)keep_results, (void)deadline_ms;       /* results are elsewhere; each call has its own patience */
     for (size_t i = 0; i < count; i++)
         jobs[i].result = cleanup_one(conn, jobs[i].job, workloads, &jobs[i].err);
-    if (runai_batch(conn, workloads, "delete", &why) < 0) {
+    if (batch(conn, workloads, "delete", &why) < 0) {
         sw_batch_fail(jobs, count, &why);
         return;
     }
@@ -321,7 +321,7 @@ void runai_evidence(struct sw_connection *conn, const struct sw_observation *con
     sw_jobs_evidence(&sw_platform_runai, conn, seen, out, count);
     for (size_t i = 0; i < count && (!deadline_ms || sw_monotonic_ms() < deadline_ms); i++) {
         sw_auto(json) json_t *workload = json_pack("{s:s}", "id", seen[i]->remote_id);
-        sw_auto(json) json_t *events = seen[i]->remote_id[0] ? ask_part(conn, workload, "events", NULL)
+        sw_auto(json) json_t *events = seen[i]->remote_id[0] ? runai_part(conn, workload, "events", NULL)
                    : NULL;
         json_t *said = json_array(), *event;
         size_t k;
@@ -336,7 +336,7 @@ void runai_evidence(struct sw_connection *conn, const struct sw_observation *con
 json_t *runai_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(json) json_t *workload = get(conn, runai_name(job->id, job->attempt).text, err);
-    sw_auto(json) json_t *pods = workload ? ask_part(conn, workload, "pods", err) : NULL;
+    sw_auto(json) json_t *pods = workload ? runai_part(conn, workload, "pods", err) : NULL;
     json_t *rows = pods ? json_array() : NULL, *pod;
     size_t i;
 
@@ -415,7 +415,7 @@ static int delete_one(struct sw_connection *conn, const json_t *entry, struct sw
 {
     sw_auto(json) json_t *one = json_pack("[O]", entry);
 
-    return runai_batch(conn, one, "delete", err);
+    return batch(conn, one, "delete", err);
 }
 
 static const struct sw_marked_api marked = { "workload", visit, delete_one, NULL };

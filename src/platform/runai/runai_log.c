@@ -114,15 +114,6 @@ static int fetch_cluster(struct sw_connection *conn, const struct runai_site *si
 
 /* ---- which pod, which way -------------------------------------------------------------------------- */
 
-static json_t *pods_of(struct sw_connection *conn, const json_t *workload, struct sw_error *err)
-{
-    sw_autofree char *path = sw_rest_path("/workloads/%s/pods?limit=500", runai_id(workload));
-    sw_auto(json) json_t *answer = NULL;
-
-    return sw_cloud_call(conn, NULL, path, NULL, &answer, err) < 0 ? NULL
-               : json_incref(json_object_get(answer, "pods"));
-}
-
 static const json_t *pod_of(const json_t *pods, int rank, int count)
 {
     size_t i;
@@ -204,7 +195,7 @@ int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int
     if (cursor->follow)
         return 0;                                /* no streams: the kit asks again and again */
     workload = workload_of(conn, job, err);
-    pods = workload ? pods_of(conn, workload, err) : NULL;
+    pods = workload ? runai_part(conn, workload, "pods", err) : NULL;
     if (!pods)
         return -1;
     pod = pod_of(pods, replica, (int)sw_json_int(job->plan, "nodes", 1));

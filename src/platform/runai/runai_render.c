@@ -274,13 +274,7 @@ static json_t *marks(const struct sw_plan *plan, const json_t *more, bool labels
     json_t *list = json_array(), *value;
     const char *key;
 
-    json_object_foreach(plan->labels, key, value) {
-        const char *text = json_string_value(value) ? json_string_value(value) : "";
-        sw_autofree char *note = labels ? NULL : kube_note_key(key);
-
-        if (kube_is_label(key, text) == labels)
-            json_object_set_new(all, labels ? key : note, sw_json_text(text));
-    }
+    kube_add_labels(plan->labels, labels, all);
     json_object_update(all, (json_t *)more);
     json_object_foreach(all, key, value)
         if (!sw_text_starts(key, "slipway.") || sw_text_starts(key, "slipway.label/"))

@@ -20,22 +20,6 @@ static const json_t *at(const json_t *object, const char *first, const char *sec
 
 /* ---- preflight ------------------------------------------------------------------------------------- */
 
-static const json_t *project_of(const struct runai_site *site, const json_t *projects)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach((json_t *)projects, i, one) {
-        const json_t *id = json_object_get(one, "id");
-        sw_autofree char *text = json_is_integer(id) ? sw_format("%lld", (long long)json_integer_value(id))
-                                                     : sw_strdup(json_string_value(id));
-
-        if (sw_text_same(text, site->project_id))
-            return one;
-    }
-    return NULL;
-}
-
 /* More than the quota may still run, when others leave theirs unused. */
 static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *project)
 {
@@ -126,7 +110,7 @@ json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan 
     }
     sw_finding(rows, "project", true, runai_of(conn)->project, NULL);
     check_cluster(rows, clusters, site);
-    check_quota(rows, plan, project_of(site, projects));
+    check_quota(rows, plan, runai_find_project(projects, runai_of(conn)->project, site->cluster_id, NULL));
     check_pools(rows, conn, plan, site);
     check_logs(rows, conn, site);
     if (runai_preflight(conn, plan, &why) < 0)

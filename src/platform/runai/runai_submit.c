@@ -22,8 +22,7 @@
 
 void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out)
 {
-    snprintf(out->remote_id, sizeof out->remote_id, "%s", runai_id(workload));
-    out->details = json_object();
+    sw_jobs_receipt(out, runai_id(workload), NULL);
     out->results_dir = plan ? runai_results_source(plan) : NULL;
 }
 

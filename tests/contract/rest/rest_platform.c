@@ -224,8 +224,7 @@ static json_t *rest_render(struct sw_connection *conn, const struct sw_plan *pla
 
 static void fill_submission(const json_t *job, struct sw_submission *out)
 {
-    snprintf(out->remote_id, sizeof out->remote_id, "%s", sw_json_str(job, "name"));
-    out->details = json_object();
+    sw_jobs_receipt(out, sw_json_str(job, "name"), sw_json_str(json_object_get(job, "labels"), "signature"));
     out->results_dir = sw_strdup(sw_json_str(job, "results"));
 }
 
@@ -329,12 +328,11 @@ static int rest_adopt(struct sw_connection *conn, const char *id, json_t **plan,
 {
     sw_auto(json) json_t *jobs = list(conn, NULL, 0, err);
     const json_t *job = sw_jobs_newest(&api, jobs, id), *labels = json_object_get(job, "labels");
-    const char *text = sw_json_str(labels, "plan"), *signature = sw_json_str(labels, "signature");
+    const char *text = sw_json_str(labels, "plan");
 
     if (!job)
         return jobs ? sw_fail(err, SW_E_NOT_FOUND, "the service has no job '%s'", id) : -1;
     fill_submission(job, out);
-    snprintf(out->signature, sizeof out->signature, "%s", signature ? signature : "");
     if (plan)
         *plan = text ? sw_json_parse(text, strlen(text), "plan", NULL) : NULL;
     return 0;

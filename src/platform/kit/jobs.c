@@ -115,10 +115,13 @@ void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen
 
     for (int i = 0; i < ranks; i++) {
         all[i] = rank_of(end, seen->job.id, i, &one);
-        reported |= one;
+        reported |= one && (end->failed < 0 || end->failed == i);
+        if (end->failed >= 0)
+            all[i].rank.follows = end->failed != i;
     }
     seen->presence = SW_PRESENT;
     seen->exit_code = SW_NO_EXIT_CODE;
+    seen->failed_replica = end->failed;
     if (end->over != SW_ERROR || reported)
         sw_jobs_read_ranks(all, ranks, end->over == SW_CANCELED, seen);
     if (end->over == SW_ERROR && !reported)

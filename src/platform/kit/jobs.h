@@ -55,6 +55,7 @@ struct sw_jobs_end {
     const json_t *reports;           /* the end of each rank's log, or its last report alone, {"0": text};
                                         or NULL */
     int64_t ended_ms;                /* 0: not known */
+    int failed;                      /* the rank that failed first; -1: the platform does not say */
     const char *reason, *message;    /* of the platform, for an end of which no runner speaks; NULL: none */
 };
 /* Pure: reports decide; without one the platform's word does. */

@@ -197,7 +197,7 @@ static void read_end(const json_t *job, enum sw_state over, struct sw_observatio
     sw_autofree char *message = said ? sw_format("Lepton says: %s", said) : NULL;
 
     sw_jobs_read_end(&(struct sw_jobs_end){
-        .over = over, .ranks = (int)sw_json_int(json_object_get(job, "spec"), "completions", 1),
+        .over = over, .failed = -1, .ranks = (int)sw_json_int(json_object_get(job, "spec"), "completions", 1),
         .reports = json_object_get(job, "reports"), .reason = reason, .message = message,
         .ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time") }, seen);
 }

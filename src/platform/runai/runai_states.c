@@ -179,15 +179,14 @@ static int first_failed(const json_t *pods, int count)
 /* Where a runner left a word, that one decides. */
 static void read_end(const json_t *workload, enum sw_state state, struct sw_observation *seen)
 {
-    int count = count_of(workload, seen), failed = first_failed(json_object_get(workload, "pods"), count);
+    int count = count_of(workload, seen);
     const char *words = sw_json_str(workload, "phaseMessage");
 
     sw_jobs_read_end(&(struct sw_jobs_end){
-        .over = state, .ranks = count, .reports = json_object_get(workload, "tails"),
+        .over = state, .ranks = count, .failed = first_failed(json_object_get(workload, "pods"), count),
+        .reports = json_object_get(workload, "tails"),
         .message = sw_text_empty(words) ? "it failed; its log says how it ended" : words,
         .ended_ms = runai_time_ms(workload, "completedAt") }, seen);
-    if (state == SW_ERROR && failed >= 0)
-        seen->failed_replica = failed;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------- */

@@ -91,6 +91,11 @@ json_t *sw_cloud_list(struct sw_connection *conn, const struct sw_rest_call *cal
     return sw_rest_list(sw_cloud_of(conn)->rest, call, pages, append, list, err) < 0 ? NULL : sw_take(list);
 }
 
+json_t *sw_cloud_fact(struct sw_connection *conn, const char *path, bool fresh, struct sw_error *err)
+{
+    return sw_fact(sw_cloud_of(conn)->facts, path, fresh, err);
+}
+
 /* ---- notes -------------------------------------------------------------------------------------- */
 
 char *sw_cloud_note_path(struct sw_connection *conn, const char *id, int attempt, const char *name)

@@ -13,6 +13,7 @@
 #ifndef SW_PLATFORM_KIT_CLOUD_H
 #define SW_PLATFORM_KIT_CLOUD_H
 
+#include "platform/kit/answers.h"
 #include "platform/kit/facts.h"
 #include "platform/kit/log.h"
 #include "platform/kit/rest.h"
@@ -50,6 +51,9 @@ int sw_cloud_post_secret(struct sw_connection *conn, const char *path, struct sw
 /* All pages of a list as one array, owned; NULL + err. */
 json_t *sw_cloud_list(struct sw_connection *conn, const struct sw_rest_call *call,
                       const struct sw_rest_pages *pages, struct sw_error *err);
+
+/* A remembered GET of the facts (sw_fact). */
+json_t *sw_cloud_fact(struct sw_connection *conn, const char *path, bool fresh, struct sw_error *err);
 
 /* ---- notes about one attempt: ROOT/JOB/attempt-N/NAME ---- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "platform/kit/answers.h"
 
 enum { LABEL_MAX = 63 };
 
@@ -35,13 +36,7 @@ char *sw_label_text(const char *text)
 
 const char *sw_named(const json_t *list, const char *name)
 {
-    json_t *one;
-    size_t i;
-
-    json_array_foreach(list, i, one)
-        if (sw_text_same(sw_json_str(one, "name"), name))
-            return sw_json_str(one, "value");
-    return NULL;
+    return sw_json_str(sw_find(list, "name", name), "value");
 }
 
 void sw_named_add(json_t *list, const char *name, const char *value)

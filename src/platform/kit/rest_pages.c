@@ -9,22 +9,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "platform/kit/answers.h"
 #include "platform/kit/rest.h"
 
 enum { PAGES_MAX = 10000, QUERY_MAX = 16 };
-
-/* "metadata.continue": a key in a key; NULL: not there. */
-static const json_t *part_of(const json_t *page, const char *path)
-{
-    for (size_t length; path && *path && page; path += length + (path[length] == '.')) {
-        sw_autofree char *key = NULL;
-
-        length = strcspn(path, ".");
-        key = sw_strndup(path, length);
-        page = json_object_get(page, key);
-    }
-    return page;
-}
 
 /* The token of the page behind this one, owned; NULL: this was the last. */
 static char *token_after(const struct sw_rest_pages *pages, const json_t *page, int number, size_t items,
@@ -38,7 +26,7 @@ static char *token_after(const struct sw_rest_pages *pages, const json_t *page, 
         return items ? sw_format("%d", number + 1) : NULL;
     if (!pages->next)
         return items && items >= pages->full ? sw_format("%zu", so_far) : NULL;
-    next = part_of(page, pages->next);
+    next = sw_at(page, pages->next);
     if (json_is_integer(next))
         return sw_format("%lld", (long long)json_integer_value(next));
     return sw_text_empty(json_string_value(next)) ? NULL : sw_strdup(json_string_value(next));
@@ -76,7 +64,7 @@ int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
 
         if (get_page(rest, call, pages->parameter, last, &page, err) < 0)
             return -1;
-        items = pages->items && !json_is_array(page) ? part_of(page, pages->items) : page;
+        items = pages->items && !json_is_array(page) ? sw_at(page, pages->items) : page;
         if (!json_is_array(items) && !json_is_null(items))
             return sw_fail(err, SW_E_UNREACHABLE, "the answer to %s is no list", call->path);
         if (pages->page)

@@ -27,7 +27,7 @@
 #define LEPTON_SIGNATURE  "SLIPWAY_SIGNATURE"    /* variables of a job, beside SW_PLAN_VARIABLE */
 #define LEPTON_CHUNKS     "SLIPWAY_JOB"
 #define LEPTON_ALL_JOBS   "alive_and_archive"    /* job_query_mode */
-#define LEPTON_PULL       "slipway-pull-"        /* a pull secret's name begins so */
+#define LEPTON_REPLICAS   "replicas?job_query_mode=" LEPTON_ALL_JOBS
 enum { LEPTON_NAME_MAX = 36, LEPTON_NAME_SIZE = LEPTON_NAME_MAX + 1, LEPTON_PORT = 29400 };
 
 struct lepton_connection {           /* what struct sw_connection is for this platform */
@@ -136,7 +136,6 @@ SW_PLATFORM_SLOT(lepton, log_fetch);
 
 /* ---- lepton_jobs.c -------------------------------------------------------------------------- */
 
-extern const struct sw_jobs_api lepton_api;
 /* One attempt by name and labels, alive or archived, owned; NULL + err. */
 json_t *lepton_find_job(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err);
 /* GET /jobs/ID/PART?MORE, owned; NULL + err. */

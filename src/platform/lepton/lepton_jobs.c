@@ -181,7 +181,7 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json
         add_end(conn, ref, job);
     if ((over && state != SW_COMPLETE) || state == SW_PENDING ||
         (state == SW_RUNNING && sw_json_int(status, "ready", 0) < sw_json_int(status, "active", 0)))
-        add_part(conn, job, "replicas", "replicas?job_query_mode=" LEPTON_ALL_JOBS);
+        add_part(conn, job, "replicas", LEPTON_REPLICAS);
 }
 
 /* ---- stop ----------------------------------------------------------------------------------- */
@@ -221,24 +221,24 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
                ? -1 : send_stop(conn, name, path, err);
 }
 
-const struct sw_jobs_api lepton_api = { name_of, list, get, lepton_read, stop, detail };
+static const struct sw_jobs_api api = { name_of, list, get, lepton_read, stop, detail };
 
 int lepton_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                    struct sw_error *err)
 {
-    return sw_jobs_observe(&lepton_api, conn, jobs, count, err);
+    return sw_jobs_observe(&api, conn, jobs, count, err);
 }
 
 void lepton_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
-    sw_jobs_cancel(&lepton_api, conn, jobs, count, deadline_ms);
+    sw_jobs_cancel(&api, conn, jobs, count, deadline_ms);
 }
 
 /* A job that cannot start is stopped, where its file says so: then it has failed for that reason, and
  * `retry:` begins its next attempt, away from the node. */
 void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
-    sw_jobs_reconcile(&lepton_api, conn, jobs, count);
+    sw_jobs_reconcile(&api, conn, jobs, count);
     for (size_t i = 0; i < count; i++) {
         struct lepton_job_options options = lepton_job_options(json_object_get(jobs[i].job.plan, "options"));
         const char *why = lepton_stuck_reason(&jobs[i], options.stuck_after_ms, sw_now_ms());
@@ -301,21 +301,18 @@ void lepton_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_
 json_t *lepton_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(json) json_t *found = lepton_find_job(conn, job->id, job->attempt, err);
-    sw_auto(json) json_t *all = found ? lepton_job_part(conn, found,
-                                                        "replicas?job_query_mode=" LEPTON_ALL_JOBS, err)
-                                      : NULL;
+    sw_auto(json) json_t *all = found ? lepton_job_part(conn, found, LEPTON_REPLICAS, err) : NULL;
     json_t *rows = all ? json_array() : NULL;
+    enum sw_state state = lepton_state(sw_at_text(found, "status.state"), NULL);
     int count = (int)sw_json_int(json_object_get(found, "spec"), "completions", 1);
 
     for (int i = 0; rows && i < count; i++) {
         const json_t *replica = lepton_replica(all, lepton_meta(found, "id"), i);
-        const json_t *status = json_object_get(replica, "status"), *issue = json_object_get(status,
-                "readiness_issue");
-        enum sw_state state = lepton_state(sw_json_str(json_object_get(found, "status"), "state"), NULL);
+        const json_t *issue = sw_at(replica, "status.readiness_issue");
 
         if (replica)
             json_array_append_new(rows, sw_json_object(
-                SW_INT("rank", i), SW_STR_OPT("node", sw_json_str(json_object_get(status, "node"), "name")),
+                SW_INT("rank", i), SW_STR_OPT("node", sw_at_text(replica, "status.node.name")),
                 SW_STR("status", sw_state_name(issue && state == SW_RUNNING ? SW_PENDING : state)),
                 SW_STR_OPT("reason", sw_json_str(issue, "reason")),
                 SW_STR_OPT("message", sw_json_str(issue, "message")),
@@ -368,8 +365,8 @@ int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
                  struct sw_error *err)
 {
     sw_auto(json) json_t *attempts = attempts_of(conn, id, err);
-    const json_t *job = sw_jobs_newest(&lepton_api, attempts, id);
-    const json_t *variables = json_object_get(json_object_get(job, "spec"), "envs");
+    const json_t *job = sw_jobs_newest(&api, attempts, id);
+    const json_t *variables = sw_at(job, "spec.envs");
     const char *text = sw_named(variables, SW_PLAN_VARIABLE);
 
     if (!job)

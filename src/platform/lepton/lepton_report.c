@@ -16,12 +16,11 @@
 static bool check_workspace(struct sw_connection *conn, json_t *rows, const struct sw_plan *plan)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *workspace = sw_fact(sw_cloud_of(conn)->facts, "/workspace", true, &why);
-    const char *state = sw_json_str(workspace, "workspace_state"), *name = sw_json_str(workspace,
-            "workspace_name");
-    const json_t *quota = json_object_get(workspace, "resource_quota");
-    int64_t most = sw_json_int(json_object_get(quota, "limit"), "accelerator_num", 0);
-    int64_t used = sw_json_int(json_object_get(quota, "used"), "accelerator_num", 0), wants;
+    sw_auto(json) json_t *workspace = sw_cloud_fact(conn, "/workspace", true, &why);
+    const char *state = sw_json_str(workspace, "workspace_state");
+    const char *name = sw_json_str(workspace, "workspace_name");
+    int64_t most = json_integer_value(sw_at(workspace, "resource_quota.limit.accelerator_num"));
+    int64_t used = json_integer_value(sw_at(workspace, "resource_quota.used.accelerator_num")), wants;
     sw_autofree char *message = NULL, *gpus = NULL;
 
     if (!workspace && why.code == SW_E_NOT_FOUND)
@@ -29,8 +28,7 @@ static bool check_workspace(struct sw_connection *conn, json_t *rows, const stru
     if (!workspace)
         return sw_finding_error(rows, "workspace", &why);
     message = sw_format("%s (%s) at %s: %s", name ? name : lepton_of(conn)->workspace,
-                        lepton_of(conn)->workspace, lepton_of(conn)->url,
-                        state ? state : "no state");
+                        lepton_of(conn)->workspace, lepton_of(conn)->url, state ? state : "no state");
     sw_finding(rows, "workspace", !state || strcmp(state, "normal") == 0, message,
                "a workspace that is paused or terminated runs nothing: ask who owns it");
     wants = (int64_t)plan->gpus * plan->nodes;
@@ -92,8 +90,7 @@ static void check_site(struct sw_connection *conn, json_t *rows, const struct sw
     sw_finding(rows, "shape", true, shape, NULL);
     json_array_foreach(site.mounts, i, mount) {
         sw_autofree char *text = sw_format("%s%s at %s", sw_json_str(mount, "from"),
-                                           sw_json_str(mount, "path"),
-                                           sw_json_str(mount, "mount_path"));
+                                           sw_json_str(mount, "path"), sw_json_str(mount, "mount_path"));
 
         sw_finding(rows, "mount", true, text, NULL);
     }
@@ -137,8 +134,7 @@ static void count_gpus(const json_t *nodes, int64_t *total, int64_t *free_gpus)
     size_t i;
 
     json_array_foreach(nodes, i, node) {
-        const json_t *spec = json_object_get(node, "spec");
-        const json_t *gpu = json_object_get(json_object_get(spec, "resource"), "gpu");
+        const json_t *spec = json_object_get(node, "spec"), *gpu = sw_at(spec, "resource.gpu");
         int64_t has = sw_json_int(gpu, "total", 0), left = has - sw_json_int(gpu, "allocated", 0);
 
         *total += has;
@@ -151,14 +147,14 @@ static json_t *group_row(struct sw_connection *conn, const json_t *group)
 {
     const char *id = lepton_meta(group, "id"), *name = lepton_meta(group, "name");
     sw_autofree char *path = sw_rest_path("/dedicated-node-groups/%s/nodes", id ? id : "");
-    sw_auto(json) json_t *nodes = sw_fact(sw_cloud_of(conn)->facts, path, true, NULL);
+    sw_auto(json) json_t *nodes = sw_cloud_fact(conn, path, true, NULL);
     int64_t total = 0, free_gpus = 0;
 
     count_gpus(nodes, &total, &free_gpus);
     return sw_json_object(
         SW_STR("node_group", name ? name : id ? id : ""), SW_STR_OPT("id", id),
         SW_STR_OPT("gpu_type", sw_json_str(json_object_get(group, "spec"), "gpu_product")),
-        SW_SUB_COPY("ready_nodes", json_object_get(json_object_get(group, "status"), "ready_nodes")),
+        SW_SUB_COPY("ready_nodes", sw_at(group, "status.ready_nodes")),
         SW_SUB("gpus_total", nodes ? json_integer(total) : NULL),
         SW_SUB("gpus_free", nodes ? json_integer(free_gpus) : NULL),
         SW_BOOL("quotas", sw_json_bool(json_object_get(group, "status"), "quota_enabled", false)));
@@ -170,11 +166,11 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
     json_t *volume;
     size_t i;
 
-    json_array_foreach(json_object_get(json_object_get(group, "spec"), "volumes"), i, volume) {
+    json_array_foreach(sw_at(group, "spec.volumes"), i, volume) {
         const char *name = sw_json_str(volume, "name");
         sw_autofree char *start = sw_rest_path("/storage-permission/%s", name ? name : "");
         sw_autofree char *path = sw_format("%s?nodegroup_id=%s", start, id ? id : "");
-        sw_auto(json) json_t *permissions = sw_fact(sw_cloud_of(conn)->facts, path, true, NULL);
+        sw_auto(json) json_t *permissions = sw_cloud_fact(conn, path, true, NULL);
         json_t *paths = json_array(), *entry;
         size_t k;
 
@@ -182,20 +178,17 @@ static void add_volumes(struct sw_connection *conn, const json_t *group, json_t 
             json_array_append_new(paths, sw_json_text(sw_json_str(entry, "path_prefix")));
         json_array_append_new(rows, sw_json_object(
             SW_STR("volume", name ? name : ""), SW_STR_OPT("node_group", id),
-            SW_STR_OPT("kind", sw_json_str(volume, "from")), SW_STR_OPT("source", sw_json_str(volume,
-                    "from_path")),
-            SW_SUB("permitted", paths)));
+            SW_STR_OPT("kind", sw_json_str(volume, "from")),
+            SW_STR_OPT("source", sw_json_str(volume, "from_path")), SW_SUB("permitted", paths)));
     }
 }
 
 json_t *lepton_inventory(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_auto(json) json_t *workspace = sw_fact(sw_cloud_of(conn)->facts, "/workspace", true, err);
-    sw_auto(json) json_t *groups = workspace ? sw_fact(sw_cloud_of(conn)->facts,
-                                                       "/dedicated-node-groups", true, err) : NULL;
-    sw_auto(json) json_t *shapes = groups ? sw_fact(sw_cloud_of(conn)->facts, "/shapes?purpose=job",
-                                                    true, err) : NULL;
-    const json_t *quota = json_object_get(workspace, "resource_quota");
+    sw_auto(json) json_t *workspace = sw_cloud_fact(conn, "/workspace", true, err);
+    sw_auto(json) json_t *groups = !workspace ? NULL
+                                   : sw_cloud_fact(conn, "/dedicated-node-groups", true, err);
+    sw_auto(json) json_t *shapes = groups ? sw_cloud_fact(conn, "/shapes?purpose=job", true, err) : NULL;
     json_t *group_rows = json_array(), *shape_rows = json_array(), *volumes = json_array(), *entry;
     size_t i;
 
@@ -206,10 +199,10 @@ json_t *lepton_inventory(struct sw_connection *conn, struct sw_error *err)
         add_volumes(conn, entry, volumes);
     }
     sw_auto(json) json_t *out = sw_json_object(
-        SW_STR("workspace", lepton_of(conn)->workspace), SW_STR_OPT("state", sw_json_str(workspace,
-                "workspace_state")),
-        SW_SUB_COPY("gpu_quota", json_object_get(json_object_get(quota, "limit"), "accelerator_num")),
-        SW_SUB_COPY("gpus_used", json_object_get(json_object_get(quota, "used"), "accelerator_num")),
+        SW_STR("workspace", lepton_of(conn)->workspace),
+        SW_STR_OPT("state", sw_json_str(workspace, "workspace_state")),
+        SW_SUB_COPY("gpu_quota", sw_at(workspace, "resource_quota.limit.accelerator_num")),
+        SW_SUB_COPY("gpus_used", sw_at(workspace, "resource_quota.used.accelerator_num")),
         SW_SUB("node_groups", group_rows), SW_SUB("shapes", shape_rows), SW_SUB("volumes", volumes));
     return shapes ? sw_take(out) : NULL;
 }

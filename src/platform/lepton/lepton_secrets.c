@@ -19,6 +19,7 @@
 
 #define SECRET_BEGINS "slipway."
 #define SECRET        "{\"name\":?,\"visibility\":\"private\",\"tags\":[?],\"value\":?}"
+#define PULL_BEGINS   "slipway-pull-"            /* a pull secret's name */
 #define PULL_SECRETS  "/imagepullsecrets"
 enum { HASH_SHOWN = 8, HOST_SHOWN = 4 };
 
@@ -96,20 +97,9 @@ int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attemp
 
 /* ---- logins for images ---------------------------------------------------------------------- */
 
-static bool is_called(const json_t *secret, const char *name)
-{
-    return sw_text_same(lepton_meta(secret, "name"), name) || sw_text_same(lepton_meta(secret, "id"), name);
-}
-
 static bool has(const json_t *all, const char *name)
 {
-    json_t *secret;
-    size_t i;
-
-    json_array_foreach(all, i, secret)
-        if (is_called(secret, name))
-            return true;
-    return false;
+    return sw_find(all, "metadata.name", name) || sw_find(all, "metadata.id", name);
 }
 
 static int create(struct sw_connection *conn, const struct sw_pull_login *pull, const char *name,
@@ -146,7 +136,7 @@ static int delete_old(struct sw_connection *conn, const json_t *all, const char 
     return 0;
 }
 
-/* LEPTON_PULL, the store, a registry (NULL: any). */
+/* PULL_BEGINS, the store, a registry (NULL: any). */
 static char *owner_of(const char *store_id, const char *registry)
 {
     char store[SW_DIGEST_HEX], host[SW_DIGEST_HEX] = "";
@@ -154,7 +144,7 @@ static char *owner_of(const char *store_id, const char *registry)
     sw_sha256_hex(store_id ? store_id : "", store_id ? strlen(store_id) : 0, store);
     if (registry)
         sw_sha256_hex(registry, strlen(registry), host);
-    return sw_format(LEPTON_PULL "%.*s-%.*s%s", HASH_SHOWN, store, HOST_SHOWN, host, registry ? "-" : "");
+    return sw_format(PULL_BEGINS "%.*s-%.*s%s", HASH_SHOWN, store, HOST_SHOWN, host, registry ? "-" : "");
 }
 
 static char *make(struct sw_connection *conn, const struct sw_plan *plan, const struct sw_pull_login *pull,
@@ -162,12 +152,12 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan, const 
 {
     sw_autofree char *begins = owner_of(plan->store_id, pull->registry);
     sw_autofree char *name = sw_format("%s%.*s", begins, HASH_SHOWN, pull->hash);
-    sw_auto(json) json_t *all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, false, err);
+    sw_auto(json) json_t *all = sw_cloud_fact(conn, PULL_SECRETS, false, err);
 
     if (!all || has(all, name))
         return all ? sw_take(name) : NULL;
     json_decref(sw_take(all));
-    all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, true, err);
+    all = sw_cloud_fact(conn, PULL_SECRETS, true, err);
     if (!all || (!has(all, name) && (delete_old(conn, all, begins, err) < 0 ||
                                      create(conn, pull, name, err) < 0)))
         return NULL;
@@ -184,7 +174,7 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
 
     if (given) {
         *out = sw_strdup(given);
-        all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, false, err);
+        all = sw_cloud_fact(conn, PULL_SECRETS, false, err);
         return !all ? -1 : has(all, given) ? 0
                : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull secret '%s'",
                          given);
@@ -231,7 +221,7 @@ int lepton_secret_orphans(struct sw_connection *conn, const struct sw_orphans *s
         return -1;
     if (!search->sweep->caches || !search->sweep->store_id)
         return 0;
-    all = sw_fact(sw_cloud_of(conn)->facts, PULL_SECRETS, true, err);
+    all = sw_cloud_fact(conn, PULL_SECRETS, true, err);
     if (!all)
         return -1;
     json_array_foreach(all, i, entry) {

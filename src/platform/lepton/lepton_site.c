@@ -117,7 +117,7 @@ static const json_t *volume_named(const json_t *group, const char *name, bool wh
     json_t *volume;
     size_t i;
 
-    json_array_foreach(json_object_get(json_object_get(group, "spec"), "volumes"), i, volume) {
+    json_array_foreach(sw_at(group, "spec.volumes"), i, volume) {
         const char *is = sw_json_str(volume, "name");
 
         if (is && (!name || (whole ? strcmp(is, name) == 0 : strcasestr(is, name) != NULL)))
@@ -250,7 +250,7 @@ static int add_mount(struct sw_connection *conn, const json_t *volume, const str
     sw_autofree char *start = sw_rest_path("/storage-permission/%s", sw_json_str(volume, "name"));
     sw_autofree char *path = sw_format("%s?nodegroup_id=%s", start, out->group);
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *permissions = sw_fact(sw_cloud_of(conn)->facts, path, false, &why);
+    sw_auto(json) json_t *permissions = sw_cloud_fact(conn, path, false, &why);
     json_t *mount;
 
     if (!permissions && why.code != SW_E_NOT_FOUND)
@@ -296,7 +296,7 @@ static int find_nodes(struct sw_connection *conn, const struct sw_plan *plan, co
         out->nodes = json_deep_copy(allowed);
     if (!path || json_array_size(plan->avoid) == 0 || out->nodes)
         return 0;
-    nodes = sw_fact(sw_cloud_of(conn)->facts, path, false, err);
+    nodes = sw_cloud_fact(conn, path, false, err);
     out->nodes = nodes ? lepton_nodes_but(nodes, plan->avoid, err) : NULL;
     return out->nodes ? 0 : -1;
 }
@@ -304,9 +304,8 @@ static int find_nodes(struct sw_connection *conn, const struct sw_plan *plan, co
 /* Shared machines: are they for this workspace, and does its quota ever allow so many GPUs? */
 static int check_shared(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(json) json_t *workspace = sw_fact(sw_cloud_of(conn)->facts, "/workspace", false, err);
-    const json_t *limit = json_object_get(json_object_get(workspace, "resource_quota"), "limit");
-    int64_t most = sw_json_int(limit, "accelerator_num", 0);
+    sw_auto(json) json_t *workspace = sw_cloud_fact(conn, "/workspace", false, err);
+    int64_t most = json_integer_value(sw_at(workspace, "resource_quota.limit.accelerator_num"));
 
     if (!workspace)
         return -1;
@@ -324,8 +323,7 @@ static int find_shape(struct sw_connection *conn, const struct sw_plan *plan, co
 {
     sw_autofree char *path = out->group ? sw_rest_path("/shapes?node_groups=%s&purpose=job", out->group)
                                         : sw_strdup("/shapes?purpose=job");
-    sw_auto(json) json_t *shapes = given ? NULL : sw_fact(sw_cloud_of(conn)->facts, path, false,
-                                                          err), *named = NULL;
+    sw_auto(json) json_t *shapes = given ? NULL : sw_cloud_fact(conn, path, false, err), *named = NULL;
     const json_t *shape = NULL;
 
     if (given)
@@ -350,7 +348,7 @@ int lepton_find_site(struct sw_connection *conn, const struct sw_plan *plan, str
     if (!options.node_group)
         return check_shared(conn, plan, err) < 0 ? -1 : find_shape(conn, plan, options.resource_shape,
                                                                    out, err);
-    groups = sw_fact(sw_cloud_of(conn)->facts, "/dedicated-node-groups", false, err);
+    groups = sw_cloud_fact(conn, "/dedicated-node-groups", false, err);
     group = groups ? lepton_group_of(groups, options.node_group, err) : NULL;
     if (!group)
         return -1;

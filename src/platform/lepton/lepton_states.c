@@ -76,7 +76,7 @@ const char *lepton_meta(const json_t *object, const char *key)
 
 const char *lepton_label(const json_t *object, const char *key)
 {
-    return sw_json_str(json_object_get(json_object_get(object, "metadata"), "labels"), key);
+    return sw_json_str(sw_at(object, "metadata.labels"), key);
 }
 
 /* Seconds, milli-, micro- or nanoseconds: the size of a number tells which, as in the official client. */
@@ -117,8 +117,7 @@ static void read_waiting(const json_t *job, struct sw_observation *seen)
         const json_t *status = json_object_get(replica, "status");
         const json_t *issue = json_object_get(status, "readiness_issue");
         const char *said = sw_json_str(issue, "reason"), *message = sw_json_str(issue, "message");
-        const char *reason = reason_of(said, message), *node = sw_json_str(json_object_get(status, "node"),
-                                                                           "name");
+        const char *reason = reason_of(said, message), *node = sw_at_text(status, "node.name");
 
         for (k = 0; reason && k < SW_COUNT(stuck) && !sw_text_same(reason, stuck[k]); k++)
             ;
@@ -185,7 +184,7 @@ static void name_node(const json_t *job, struct sw_observation *seen)
 {
     int rank = seen->failed_replica > 0 ? seen->failed_replica : 0;
     const json_t *replica = lepton_replica(json_object_get(job, "replicas"), lepton_meta(job, "id"), rank);
-    const char *node = sw_json_str(json_object_get(json_object_get(replica, "status"), "node"), "name");
+    const char *node = sw_at_text(replica, "status.node.name");
 
     snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
 }

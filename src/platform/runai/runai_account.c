@@ -145,8 +145,7 @@ static const char *either(const char *said, const struct sw_connect_options *con
 }
 
 int runai_account_open(struct runai_account *account, const char *url,
-                       const struct sw_connect_options *config,
-                       struct sw_error *err)
+                       const struct sw_connect_options *config, struct sw_error *err)
 {
     struct runai_account_options said = runai_account_options(config->options);
     const char *secret = either(said.client_secret, config, "RUNAI_CLIENT_SECRET");

@@ -26,7 +26,6 @@
 #define RUNAI_PLAN       SW_PLAN_VARIABLE        /* and the plan, as PLAN_0, PLAN_1 ... */
 #define RUNAI_START      "SLIPWAY_START"         /* the shell text that begins it all, base64 */
 #define RUNAI_BOOT       "SLIPWAY_BOOT"          /* what decodes that */
-#define RUNAI_PULL       "slipway-pull-"         /* a registry credential's name begins so */
 #define RUNAI_RESULTS    "/results"
 #define RUNAI_VOLUME     "/slipway-results"
 enum {
@@ -83,8 +82,7 @@ struct sw_rest *runai_rest_to(struct sw_connection *conn, const char *url, const
 /* ---- runai_account.c ---- */
 
 int runai_account_open(struct runai_account *account, const char *url,
-                       const struct sw_connect_options *config,
-                       struct sw_error *err);
+                       const struct sw_connect_options *config, struct sw_error *err);
 void runai_account_close(struct runai_account *account);
 sw_rest_authorize runai_authorize;               /* the context is the struct runai_account */
 /* How long a token may be used from now on, in milliseconds, by its answer and its own text (a JWT); 0: they

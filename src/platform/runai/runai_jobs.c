@@ -315,8 +315,7 @@ void runai_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
 /* ---- evidence and replicas ------------------------------------------------------------------------- */
 
 void runai_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
-                    struct sw_evidence *out,
-                    size_t count, int64_t deadline_ms)
+                    struct sw_evidence *out, size_t count, int64_t deadline_ms)
 {
     sw_jobs_evidence(&sw_platform_runai, conn, seen, out, count);
     for (size_t i = 0; i < count && (!deadline_ms || sw_monotonic_ms() < deadline_ms); i++) {

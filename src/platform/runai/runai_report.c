@@ -13,19 +13,13 @@
 
 enum { ALIVE_WITHIN_MS = 10 * 60000 };
 
-static const json_t *at(const json_t *object, const char *first, const char *second)
-{
-    return json_object_get(json_object_get(object, first), second);
-}
-
 /* ---- preflight ------------------------------------------------------------------------------------- */
 
 /* More than the quota may still run, when others leave theirs unused. */
 static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *project)
 {
-    double quota = json_number_value(at(project, "totalResources", "gpuQuota"));
-    double used = json_number_value(json_object_get(at(project, "status", "quotaStatus") ?
-                      json_object_get(at(project, "status", "quotaStatus"), "allocated") : NULL, "gpu"));
+    double quota = json_number_value(sw_at(project, "totalResources.gpuQuota"));
+    double used = json_number_value(sw_at(project, "status.quotaStatus.allocated.gpu"));
     double portion = runai_job_options(plan->options).gpu_portion;
     double needs = plan->gpus * (portion > 0 ? portion : 1) * plan->nodes;
     const char *kind = runai_job_options(plan->options).preemptibility;
@@ -40,7 +34,7 @@ static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *
 static void check_cluster(json_t *rows, const json_t *clusters, const struct runai_site *site)
 {
     const json_t *cluster = runai_find_cluster(clusters, site->cluster_id, NULL);
-    const char *state = json_string_value(at(cluster, "status", "state"));
+    const char *state = sw_at_text(cluster, "status.state");
     int64_t seen_ms = runai_time_ms(cluster, "lastLiveness");
     bool alive = state ? sw_text_same(state, "Connected") : sw_now_ms() - seen_ms < ALIVE_WITHIN_MS;
     sw_autofree char *message = sw_format("%s, version %s, %s", site->cluster_name,
@@ -58,19 +52,17 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
     struct sw_error why = { 0 };
     sw_auto(json) json_t *pools = json_array_size(wanted)
                                       ? runai_list_all(conn, "/node-pools", "nodepools", filter, &why) : NULL;
-    json_t *name, *pool;
-    size_t i, k;
+    json_t *name;
+    size_t i;
 
     if (json_array_size(wanted) && !pools)
         sw_finding_error(rows, "node pools", &why);
     json_array_foreach(pools ? wanted : NULL, i, name) {
         sw_autofree char *check = sw_format("node pool %s", json_string_value(name));
-        const char *phase = NULL;
+        const json_t *pool = sw_find(pools, "name", json_string_value(name));
+        const char *phase = sw_json_str(pool, "phase");
 
-        json_array_foreach(pools, k, pool)
-            if (sw_text_same(sw_json_str(pool, "name"), json_string_value(name)))
-                phase = sw_json_str(pool, "phase") ? sw_json_str(pool, "phase") : "is there";
-        sw_finding(rows, check, phase != NULL, phase ? phase : "is not there",
+        sw_finding(rows, check, pool != NULL, !pool ? "is not there" : phase ? phase : "is there",
                    "`slipway inventory runai` lists them");
     }
 }
@@ -128,9 +120,8 @@ static json_t *project_rows(const json_t *projects)
     json_array_foreach((json_t *)projects, i, one)
         json_array_append_new(rows, sw_json_object(
             SW_STR("project", sw_json_str(one, "name")), SW_STR_OPT("cluster", sw_json_str(one, "clusterId")),
-            SW_SUB_COPY("gpu_quota", (json_t *)at(one, "totalResources", "gpuQuota")),
-            SW_SUB_COPY("gpus_used", json_object_get(json_object_get(at(one, "status", "quotaStatus"),
-                                                                     "allocated"), "gpu"))));
+            SW_SUB_COPY("gpu_quota", sw_at(one, "totalResources.gpuQuota")),
+            SW_SUB_COPY("gpus_used", sw_at(one, "status.quotaStatus.allocated.gpu"))));
     return rows;
 }
 
@@ -142,7 +133,7 @@ static json_t *pool_rows(const json_t *pools)
     json_array_foreach((json_t *)pools, i, one)
         json_array_append_new(rows, sw_json_object(
             SW_STR("node_pool", sw_json_str(one, "name")), SW_STR_OPT("state", sw_json_str(one, "phase")),
-            SW_INT("nodes", (json_int_t)json_array_size(at(one, "status", "nodes")))));
+            SW_INT("nodes", (json_int_t)json_array_size(sw_at(one, "status.nodes")))));
     return rows;
 }
 

@@ -17,6 +17,7 @@
 #include "platform/kit/pull_login.h"
 #include "platform/kit/sending.h"
 
+#define PULL     "slipway-pull-"          /* a login's name begins so */
 #define GENERIC  "generic-secret"
 #define REGISTRY "docker-registry"
 enum { HASH_SHOWN = 12, COPIED_WITHIN_MS = 60000, FIRST_PAUSE_MS = 100, LONGEST_PAUSE_MS = 2000 };
@@ -25,14 +26,12 @@ enum { HASH_SHOWN = 12, COPIED_WITHIN_MS = 60000, FIRST_PAUSE_MS = 100, LONGEST_
 
 static const char *secret_name(const json_t *asset)
 {
-    const json_t *resources = json_object_get(json_object_get(asset, "clusterInfo"), "resources");
-
-    return sw_json_str(json_array_get(resources, 0), "name");
+    return sw_json_str(json_array_get(sw_at(asset, "clusterInfo.resources"), 0), "name");
 }
 
 static const char *asset_id(const json_t *asset)
 {
-    const char *id = sw_json_str(json_object_get(asset, "meta"), "id");
+    const char *id = sw_at_text(asset, "meta.id");
 
     return id ? id : "";
 }
@@ -45,18 +44,12 @@ static json_t *find_asset(struct sw_connection *conn, const char *kind, const ch
     const struct sw_rest_pair query[] = { { "name", name }, { "scope", "project" },
                                           { "projectId", site ? site->project_id : NULL }, { 0 } };
     sw_autofree char *path = sw_rest_path("/asset/credentials/%s", kind);
+    const struct sw_rest_call call = { .path = path, .query = query, .repeatable = true };
     sw_auto(json) json_t *answer = NULL;
-    json_t *one;
-    size_t i;
 
-    if (!site || sw_rest_call(sw_cloud_of(conn)->rest, &(struct sw_rest_call){ .path = path, .query = query,
-                                                                  .repeatable = true },
-                              &answer, err) < 0)
+    if (!site || sw_rest_call(sw_cloud_of(conn)->rest, &call, &answer, err) < 0)
         return NULL;
-    json_array_foreach(json_object_get(answer, "entries"), i, one)
-        if (sw_text_same(sw_json_str(json_object_get(one, "meta"), "name"), name))
-            return json_incref(one);
-    return NULL;
+    return json_incref(sw_find(json_object_get(answer, "entries"), "meta.name", name));
 }
 
 static int delete_asset(struct sw_connection *conn, const char *kind, const json_t *asset,
@@ -69,8 +62,7 @@ static int delete_asset(struct sw_connection *conn, const char *kind, const json
 
 /* `head` with "spec": the bytes, which the caller wipes. */
 static int post_asset(struct sw_connection *conn, const char *kind, const json_t *head,
-                      const struct sw_buf *spec,
-                      json_t **made, struct sw_error *err)
+                      const struct sw_buf *spec, json_t **made, struct sw_error *err)
 {
     sw_autofree char *text = sw_json_dump(head), *path = sw_rest_path("/asset/credentials/%s", kind);
     struct sw_buf body = SW_BUF_INIT;
@@ -134,8 +126,7 @@ static void add_pairs(struct sw_buf *spec, const json_t *names, const struct sw_
 
 /* One that an interrupted submit left may have other values. */
 static int replace_asset(struct sw_connection *conn, const char *name, const json_t *head,
-                         const struct sw_buf *spec,
-                         json_t **made, struct sw_error *err)
+                         const struct sw_buf *spec, json_t **made, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     sw_auto(json) json_t *old = NULL;
@@ -208,7 +199,7 @@ static int make_login(struct sw_connection *conn, const struct sw_pull_login *pu
 static int login_secret(struct sw_connection *conn, const struct sw_pull_login *pull, char **name,
                         struct sw_error *err)
 {
-    sw_autofree char *own = sw_format(RUNAI_PULL "%.*s", HASH_SHOWN, pull->hash);
+    sw_autofree char *own = sw_format(PULL "%.*s", HASH_SHOWN, pull->hash);
     struct sw_error why = { 0 };
     sw_auto(json) json_t *asset = find_asset(conn, REGISTRY, own, &why);
 

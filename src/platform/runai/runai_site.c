@@ -65,14 +65,12 @@ const json_t *runai_find_project(const json_t *projects, const char *name, const
 
 const json_t *runai_find_cluster(const json_t *clusters, const char *wanted, struct sw_error *err)
 {
-    size_t i;
-    json_t *one;
+    const json_t *found = sw_find(clusters, "uuid", wanted);
 
-    json_array_foreach((json_t *)clusters, i, one)
-        if (sw_text_same(sw_json_str(one, "uuid"), wanted) || sw_text_same(sw_json_str(one, "name"), wanted))
-            return one;
-    sw_fail(err, SW_E_NOT_FOUND, "runai.cluster: run:ai has no cluster '%.80s'", wanted);
-    return NULL;
+    found = found ? found : sw_find(clusters, "name", wanted);
+    if (!found)
+        sw_fail(err, SW_E_NOT_FOUND, "runai.cluster: run:ai has no cluster '%.80s'", wanted);
+    return found;
 }
 
 /* ---- asked ----------------------------------------------------------------------------------------- */

@@ -15,8 +15,8 @@
 #include "core/state.h"
 #include "core/stop.h"
 #include "platform/kit/chunks.h"
+#include "platform/kit/cloud.h"
 #include "platform/kit/jobs.h"
-#include "platform/kit/log.h"
 #include "platform/kit/log_lines.h"
 #include "platform/kit/rest.h"
 
@@ -132,21 +132,18 @@ static const struct sw_credential credentials[] = {
 static const struct sw_rest_field fields[] = { { "gpus", "gpus" }, { "ranks", "nodes" }, { 0 } };
 
 struct sw_connection {
-    char *url, *root;                    /* where the service is; our own folder on this machine */
+    struct sw_cloud cloud;
+    char *url;                           /* where the service is */
     struct sw_secret *token;             /* NULL: not set */
-    struct sw_rest *rest;
-    struct sw_log_spools *spools;
 };
 
 static void rest_close(struct sw_connection *conn)
 {
     if (!conn)
         return;
-    sw_rest_close(conn->rest);
-    sw_log_spools_close(conn->spools);
+    sw_cloud_done(&conn->cloud);
     sw_secret_free(conn->token);
     free(conn->url);
-    free(conn->root);
     free(conn);
 }
 
@@ -160,13 +157,12 @@ static struct sw_connection *rest_open(const struct sw_connect_options *config, 
 
     sw_options_fill(options, config->options, SW_CONNECTION, &connect, NULL);
     conn->url = sw_strdup(connect.url);
-    conn->root = sw_path_join(config->state_dir, "rest");
+    sw_cloud_init(&conn->cloud, "rest", config);
     conn->token = token ? sw_secret_new(token) : NULL;
-    conn->spools = sw_log_spools_open(conn->root);
     to.base_url = conn->url;
     to.token_context = conn->token;
-    conn->rest = sw_rest_open(&to, err);
-    if (!conn->rest)
+    conn->cloud.rest = sw_rest_open(&to, err);
+    if (!conn->cloud.rest)
         rest_close(sw_take(conn));
     return conn;
 }
@@ -177,8 +173,7 @@ static int ask(struct sw_connection *conn, const char *method, const char *kind,
 {
     sw_autofree char *start = sw_rest_path("/v1/%s/%s", kind, name), *path = sw_format("%s%s", start, more);
 
-    return sw_rest_call(conn->rest, &(struct sw_rest_call){ .method = method, .path = path, .json = body,
-                                                            .repeatable = true }, json, err);
+    return sw_cloud_call(conn, method, path, body, json, err);
 }
 
 static void rest_place(struct sw_connection *conn, struct sw_place *out)
@@ -236,15 +231,15 @@ static int rest_submit(struct sw_connection *conn, const struct sw_plan *plan, i
     sw_auto(json) json_t *body = render_body(plan, attempt), *server = NULL, *made = NULL;
     sw_autofree char *secret = sw_rest_path("/v1/secrets/%s", name.text);
     sw_autofree char *path = sw_rest_path("/v1/jobs/%s", name.text);
-    sw_autofree char *kept = sw_path_join(conn->root, plan->job_id);
+    sw_autofree char *kept = sw_path_join(conn->cloud.root, plan->job_id);
     const struct sw_rest_call put = { "PUT", .path = secret, .secrets = secrets, .repeatable = true };
     const struct sw_rest_call create = { "POST", .path = "/v1/jobs", .json = body, .repeatable = true };
 
     if (ask(conn, NULL, "server", "", "", NULL, &server, err) < 0 ||
         sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", &(struct sw_chunks_job){
             plan, sw_json_str(server, "arch"), RESULTS, HOME "/work", attempt, kept }, &limits, err) < 0 ||
-        sw_rest_call(conn->rest, &put, NULL, err) < 0 ||
-        sw_rest_create(conn->rest, &create, path, &made, err) < 0)
+        sw_rest_call(conn->cloud.rest, &put, NULL, err) < 0 ||
+        sw_rest_create(conn->cloud.rest, &create, path, &made, err) < 0)
         return -1;
     fill_submission(made, out);
     return 0;
@@ -265,7 +260,7 @@ static json_t *list(struct sw_connection *conn, const struct sw_observation *wan
     sw_auto(json) json_t *jobs = json_object();
 
     (void)wanted, (void)count;           /* the service lists all of them at once */
-    return sw_rest_list(conn->rest, &call, &pages, keep_by_name, jobs, err) < 0 ? NULL : sw_take(jobs);
+    return sw_rest_list(conn->cloud.rest, &call, &pages, keep_by_name, jobs, err) < 0 ? NULL : sw_take(jobs);
 }
 
 static json_t *get(struct sw_connection *conn, const char *name, struct sw_error *err)
@@ -304,15 +299,13 @@ static json_t *rest_replicas(struct sw_connection *conn, const struct sw_jobref 
 static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, bool keep_results,
                        struct sw_error *err)
 {
-    sw_autofree char *folder = sw_path_join(conn->root, job->id);
-
     for (int attempt = 1; attempt <= job->attempt; attempt++)
         if (ask(conn, "DELETE", "jobs", name_of(job->id, attempt).text, "", NULL, NULL, err) < 0 &&
             err->code != SW_E_NOT_FOUND)
             return -1;
     if (!keep_results && ask(conn, "DELETE", "volumes", job->id, "", NULL, NULL, err) < 0)
         return -1;
-    return sw_remove_tree(folder, err);
+    return sw_cloud_forget(conn, job->id, err);
 }
 
 static void rest_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
@@ -356,16 +349,11 @@ static int rest_log_fetch(struct sw_connection *conn, const struct sw_jobref *jo
         return 0;                        /* no streams: the kit asks again and again */
     if (sw_jobs_log_life(&api, conn, job, &cursor->life, err) < 0)
         return -1;
-    result = sw_rest_call(conn->rest, &call, NULL, err);
+    result = sw_rest_call(conn->cloud.rest, &call, NULL, err);
     if (result == 0 && sw_log_lines_end(&lines))
         result = sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
     sw_log_lines_done(&lines);
     return result;
-}
-
-static struct sw_log_spools *rest_log_spools(struct sw_connection *conn)
-{
-    return conn->spools;
 }
 
 static void rest_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
@@ -392,7 +380,7 @@ static int rest_check_path(struct sw_connection *conn, const char *path, bool *e
 {
     sw_autofree char *there = sw_rest_path("/v1/files/%s", path);
 
-    return sw_rest_exists(conn->rest, there, exists, err);
+    return sw_rest_exists(conn->cloud.rest, there, exists, err);
 }
 
 const struct sw_platform sw_platform_rest = {
@@ -402,6 +390,6 @@ const struct sw_platform sw_platform_rest = {
     .sees_loopback = rest_sees_loopback, .preflight = rest_preflight, .render = rest_render,
     .submit = rest_submit, .observe = rest_observe, .reconcile = rest_reconcile, .cancel = rest_cancel,
     .replicas = rest_replicas, .cleanup = rest_cleanup, .adopt = rest_adopt,
-    .log_fetch = rest_log_fetch, .log_spools = rest_log_spools, .finalize = rest_finalize,
+    .log_fetch = rest_log_fetch, .log_spools = sw_cloud_log_spools, .finalize = rest_finalize,
     .evidence = rest_evidence, .list_path = rest_list_path, .check_path = rest_check_path,
 };

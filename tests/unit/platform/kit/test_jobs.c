@@ -198,6 +198,52 @@ static void a_cancel_ends_at_its_deadline_and_asks_a_silent_platform_once(void *
     done(&conn);
 }
 
+static bool is_over(const json_t *job)
+{
+    return !strstr(json_string_value(job), "running");
+}
+
+/* Notes what goes on, and ends it as far as the next lists show. */
+static int stop_all(struct sw_connection *conn, const struct sw_batch_job *jobs, size_t count,
+                    const json_t *going_on, struct sw_error *err)
+{
+    (void)jobs, (void)err;
+    snprintf(conn->stopped, sizeof conn->stopped, "%zu of %zu", json_array_size(going_on), count);
+    json_object_set_new(conn->listed, "a.1", json_string("canceled"));
+    return 0;
+}
+
+static void one_call_cancels_all_that_go_on(void **state)
+{
+    static const struct sw_jobs_api many = { name_of, list, get, read_job, stop, NULL, stop_all, is_over };
+    struct sw_connection conn = connection("{\"a.1\":\"running\",\"b.1\":\"done\"}", "{}");
+    struct sw_jobref refs[3] = { { .id = "a" }, { .id = "b" }, { .id = "gone" } };
+    struct sw_batch_job jobs[3] = { { .job = &refs[0] }, { .job = &refs[1] }, { .job = &refs[2] } };
+
+    (void)state;
+    sw_jobs_cancel(&many, &conn, jobs, 3, SW_NO_DEADLINE);
+    assert_string_equal(conn.stopped, "1 of 3");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(jobs[i].result, 0);
+    conn.fails = SW_E_UNREACHABLE;
+    sw_jobs_cancel(&many, &conn, jobs, 3, SW_NO_DEADLINE);
+    assert_int_equal(jobs[2].err.code, SW_E_UNREACHABLE);
+    done(&conn);
+}
+
+static void the_rank_that_the_platform_saw_fail_first_explains_it(void **state)
+{
+    struct sw_observation seen = { .job = { .id = "a" } };
+
+    (void)state;
+    sw_jobs_read_end(&(struct sw_jobs_end){ .over = SW_ERROR, .ranks = 3, .failed = 2,
+                                            .message = "a\tb\x1b[0m" }, &seen);
+    assert_int_equal(seen.failed_replica, 2);
+    assert_int_equal(seen.exit_code, SW_NO_EXIT_CODE);
+    assert_null(strchr(seen.message, '\x1b'));
+    sw_observation_done(&seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +253,8 @@ int main(void)
         cmocka_unit_test(the_other_ranks_of_a_failed_one_are_ended),
         cmocka_unit_test(a_cancel_tells_all_first_and_waits_for_each),
         cmocka_unit_test(a_cancel_ends_at_its_deadline_and_asks_a_silent_platform_once),
+        cmocka_unit_test(one_call_cancels_all_that_go_on),
+        cmocka_unit_test(the_rank_that_the_platform_saw_fail_first_explains_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

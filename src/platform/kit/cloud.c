@@ -14,6 +14,13 @@
 
 enum { NOTE_MAX = 4096 };
 
+const char *sw_cloud_variable(const struct sw_connect_options *config, const char *name)
+{
+    const char *value = config->env(config->env_context, name);
+
+    return sw_text_empty(value) ? NULL : value;
+}
+
 void sw_cloud_init(struct sw_cloud *cloud, const char *name, const struct sw_connect_options *config)
 {
     cloud->given = *config;

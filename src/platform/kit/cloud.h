@@ -32,6 +32,8 @@ static inline struct sw_cloud *sw_cloud_of(const struct sw_connection *conn)
     return (struct sw_cloud *)conn;
 }
 
+/* A variable of the environment that open() is given; NULL: not set, or empty. */
+const char *sw_cloud_variable(const struct sw_connect_options *config, const char *name);
 /* Folder and spools of the platform of this name. */
 void sw_cloud_init(struct sw_cloud *cloud, const char *name, const struct sw_connect_options *config);
 void sw_cloud_done(struct sw_cloud *cloud);

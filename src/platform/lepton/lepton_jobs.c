@@ -29,7 +29,7 @@ static struct sw_jobs_name name_of(const char *id, int attempt)
 {
     struct sw_jobs_name name;
 
-    snprintf(name.text, sizeof name.text, "%s.%d", id, attempt);
+    snprintf(name.text, sizeof name.text, "%s.%d", id, attempt > 1 ? attempt : 1);
     return name;
 }
 
@@ -67,9 +67,8 @@ static json_t *list_jobs(struct sw_connection *conn, const char *selector, const
                          int (*take)(void *, json_t *), struct sw_error *err)
 {
     const struct sw_rest_pair query[] = {
-        { "job_query_mode", archived ? LEPTON_ALL_JOBS : "alive_only" }, { "query", selector }, { "q",
-                words },
-        { "page_size", PAGE_SIZE }, { 0 } };
+        { "job_query_mode", archived ? LEPTON_ALL_JOBS : "alive_only" }, { "query", selector },
+        { "q", words }, { "page_size", PAGE_SIZE }, { 0 } };
     const struct sw_rest_call call = { .path = "/jobs", .query = query, .repeatable = true };
     sw_auto(json) json_t *jobs = json_object();
 
@@ -105,18 +104,18 @@ static json_t *get_by_id(struct sw_connection *conn, const char *remote_id, stru
 
 json_t *lepton_find_job(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
 {
-    sw_autofree char *sent = sw_cloud_note(conn, id, attempt, "sent");
-    sw_autofree char *selector = sw_format(SW_MARK_ID "=%s," SW_MARK_ATTEMPT "=%d", id, attempt > 1
-                                           ? attempt : 1);
+    int number = attempt > 1 ? attempt : 1;
+    sw_autofree char *sent = sw_cloud_note(conn, id, number, "sent");
+    sw_autofree char *selector = sw_format(SW_MARK_ID "=%s," SW_MARK_ATTEMPT "=%d", id, number);
     sw_auto(json) json_t *jobs = NULL;
     char name[LEPTON_NAME_SIZE];
     json_t *job;
 
     if (!sw_text_empty(sent))
         return get_by_id(conn, sent, err);
-    lepton_name(id, attempt > 1 ? attempt : 1, name);
+    lepton_name(id, number, name);
     jobs = list_jobs(conn, selector, name, true, keep_slim, err);
-    job = json_object_get(jobs, name_of(id, attempt > 1 ? attempt : 1).text);
+    job = json_object_get(jobs, name_of(id, number).text);
     if (jobs && (!job || !sw_text_same(lepton_meta(job, "name"), name))) {
         sw_fail(err, SW_E_NOT_FOUND, "the workspace has no job '%s'", name);
         return NULL;
@@ -244,8 +243,7 @@ void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *j
         const char *why = lepton_stuck_reason(&jobs[i], options.stuck_after_ms, sw_now_ms());
 
         if (why && options.stuck == LEPTON_RESUBMIT)
-            stop(conn, name_of(jobs[i].job.id, jobs[i].job.attempt > 1 ? jobs[i].job.attempt
-                               : 1).text, why, NULL);
+            stop(conn, name_of(jobs[i].job.id, jobs[i].job.attempt).text, why, NULL);
     }
 }
 

@@ -39,16 +39,10 @@ json_t *lepton_saved_login(const char *text, size_t length, const char *id, stru
         SW_INT("expires_ms", sw_json_int(entry, "token_expires_at", 0)));
 }
 
-static const char *value_of(const struct sw_connect_options *config, const char *name)
-{
-    const char *value = config->env(config->env_context, name);
-
-    return sw_text_empty(value) ? NULL : value;
-}
-
 static json_t *saved(const struct sw_connect_options *config, const char *id, struct sw_secret **token)
 {
-    const char *folder = value_of(config, "LEPTON_CACHE_DIR"), *home = value_of(config, "HOME");
+    const char *folder = sw_cloud_variable(config, "LEPTON_CACHE_DIR");
+    const char *home = sw_cloud_variable(config, "HOME");
     sw_autofree char *path = folder ? sw_path_join(folder, LOGIN_FILE)
                              : home ? sw_path_join(home, ".cache/lepton/" LOGIN_FILE) : NULL;
     size_t length = 0;
@@ -81,12 +75,12 @@ static char *origin_of(const char *url)
 void lepton_login(struct lepton_connection *conn, const struct sw_connect_options *config)
 {
     struct lepton_connect_options said = lepton_connect_options(config->options);
-    const char *token = value_of(config, "LEPTON_WORKSPACE_TOKEN"), *origin;
+    const char *token = sw_cloud_variable(config, "LEPTON_WORKSPACE_TOKEN"), *origin;
     struct sw_secret *kept = NULL;
     sw_auto(json) json_t *login = NULL;
 
     conn->workspace = sw_strdup(said.workspace);
-    conn->token = token_of(token ? token : value_of(config, "LEPTON_AUTH_TOKEN"), &conn->workspace);
+    conn->token = token_of(token ? token : sw_cloud_variable(config, "LEPTON_AUTH_TOKEN"), &conn->workspace);
     login = saved(config, conn->workspace, &kept);
     if (!conn->workspace)
         conn->workspace = sw_strdup(sw_json_str(login, "workspace"));

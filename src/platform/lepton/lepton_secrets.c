@@ -20,7 +20,8 @@
 #define SECRET_BEGINS "slipway."
 #define SECRET        "{\"name\":?,\"visibility\":\"private\",\"tags\":[?],\"value\":?}"
 #define PULL_BEGINS   "slipway-pull-"            /* a pull secret's name */
-#define PULL_SECRETS  "/imagepullsecrets"
+#define PULL          "imagepullsecrets"
+#define PULL_SECRETS  "/" PULL
 enum { HASH_SHOWN = 8, HOST_SHOWN = 4 };
 
 /* ---- secrets of a job ----------------------------------------------------------------------- */
@@ -74,25 +75,32 @@ int lepton_send_secrets(struct sw_connection *conn, const struct sw_plan *plan, 
     return post_secrets(conn, plan, attempt, secrets, err);
 }
 
-int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
+/* Those of a list whose names begin so. */
+static int delete_all(struct sw_connection *conn, const json_t *all, const char *begins, const char *kind,
+                      struct sw_error *err)
 {
-    sw_auto(json) json_t *all = NULL;
-    sw_autofree char *begins = attempt ? sw_format(SECRET_BEGINS "%s.%d.", id, attempt)
-                                       : sw_format(SECRET_BEGINS "%s.", id);
     json_t *entry;
     size_t i;
 
-    if (sw_cloud_call(conn, NULL, "/usersecrets", NULL, &all, err) < 0)
-        return -1;
     json_array_foreach(all, i, entry) {
-        const char *name = sw_json_str(entry, "name");
-        sw_autofree char *path = name && sw_text_starts(name, begins)
-            ? sw_rest_path("/usersecrets/%s", name) : NULL;
+        const char *own = sw_json_str(entry, "name"), *meta = lepton_meta(entry, "name");
+        const char *name = own ? own : meta ? meta : lepton_meta(entry, "id");
+        sw_autofree char *path = name && sw_text_starts(name, begins) ? sw_rest_path("/%s/%s", kind, name) : NULL;
 
         if (path && sw_cloud_delete(conn, path, err) < 0)
             return -1;
     }
     return 0;
+}
+
+int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attempt, struct sw_error *err)
+{
+    sw_auto(json) json_t *all = NULL;
+    sw_autofree char *begins = attempt ? sw_format(SECRET_BEGINS "%s.%d.", id, attempt)
+                                       : sw_format(SECRET_BEGINS "%s.", id);
+
+    return sw_cloud_call(conn, NULL, "/usersecrets", NULL, &all, err) < 0
+               ? -1 : delete_all(conn, all, begins, "usersecrets", err);
 }
 
 /* ---- logins for images ---------------------------------------------------------------------- */
@@ -118,24 +126,6 @@ static int create(struct sw_connection *conn, const struct sw_pull_login *pull, 
     return sw_wrap(err, "cannot make the image pull secret");
 }
 
-/* Logins of the same owner with another key. */
-static int delete_old(struct sw_connection *conn, const json_t *all, const char *begins, struct sw_error *err)
-{
-    json_t *secret;
-    size_t i;
-
-    json_array_foreach(all, i, secret) {
-        const char *name = lepton_meta(secret, "name") ? lepton_meta(secret, "name")
-            : lepton_meta(secret, "id");
-        sw_autofree char *path = name && sw_text_starts(name, begins)
-                                     ? sw_rest_path(PULL_SECRETS "/%s", name) : NULL;
-
-        if (path && sw_cloud_delete(conn, path, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* PULL_BEGINS, the store, a registry (NULL: any). */
 static char *owner_of(const char *store_id, const char *registry)
 {
@@ -158,8 +148,9 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan, const 
         return all ? sw_take(name) : NULL;
     json_decref(sw_take(all));
     all = sw_cloud_fact(conn, PULL_SECRETS, true, err);
-    if (!all || (!has(all, name) && (delete_old(conn, all, begins, err) < 0 ||
-                                     create(conn, pull, name, err) < 0)))
+    if (!all || (!has(all, name) &&              /* those of the same owner have another key */
+                 (delete_all(conn, all, begins, PULL, err) < 0 ||
+                  create(conn, pull, name, err) < 0)))
         return NULL;
     json_array_append_new(all, json_pack("{s:{s:s}}", "metadata", "name", name));
     return sw_take(name);

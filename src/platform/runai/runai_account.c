@@ -137,25 +137,19 @@ int runai_authorize(void *context, bool refused, struct sw_rest_credential *out,
 
 /* ---- open and close ---------------------------------------------------------------------------- */
 
-static const char *either(const char *said, const struct sw_connect_options *config, const char *variable)
-{
-    const char *value = sw_text_empty(said) ? config->env(config->env_context, variable) : said;
-
-    return sw_text_empty(value) ? NULL : value;
-}
-
 int runai_account_open(struct runai_account *account, const char *url,
                        const struct sw_connect_options *config, struct sw_error *err)
 {
     struct runai_account_options said = runai_account_options(config->options);
-    const char *secret = either(said.client_secret, config, "RUNAI_CLIENT_SECRET");
-    const char *id = either(said.client_id, config, "RUNAI_CLIENT_ID");
+    const char *secret = said.client_secret ? said.client_secret
+                                            : sw_cloud_variable(config, "RUNAI_CLIENT_SECRET");
+    const char *id = said.client_id ? said.client_id : sw_cloud_variable(config, "RUNAI_CLIENT_ID");
 
     pthread_mutex_init(&account->lock, NULL);
     account->legacy = !secret;
     if (account->legacy) {
-        secret = either(said.app_secret, config, "RUNAI_APP_SECRET");
-        id = either(said.app_id, config, "RUNAI_APP_ID");
+        secret = said.app_secret ? said.app_secret : sw_cloud_variable(config, "RUNAI_APP_SECRET");
+        id = said.app_id ? said.app_id : sw_cloud_variable(config, "RUNAI_APP_ID");
     }
     account->url = url;
     account->id = sw_strdup(id);

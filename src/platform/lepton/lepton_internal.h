@@ -28,7 +28,8 @@
 #define LEPTON_CHUNKS     "SLIPWAY_JOB"
 #define LEPTON_ALL_JOBS   "alive_and_archive"    /* job_query_mode */
 #define LEPTON_REPLICAS   "replicas?job_query_mode=" LEPTON_ALL_JOBS
-enum { LEPTON_NAME_MAX = 36, LEPTON_NAME_SIZE = LEPTON_NAME_MAX + 1, LEPTON_PORT = 29400 };
+enum { LEPTON_NAME_MAX = 36, LEPTON_NAME_SIZE = LEPTON_NAME_MAX + 1, LEPTON_PORT = 29400,
+       LEPTON_SETTLES_MS = 3000 };                /* so long a list may lack a new job */
 
 struct lepton_connection {           /* what struct sw_connection is for this platform */
     struct sw_cloud cloud;                   /* facts: groups, shapes, permissions, logins */

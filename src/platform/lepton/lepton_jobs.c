@@ -359,10 +359,22 @@ void lepton_evidence(struct sw_connection *conn, const struct sw_observation *co
 
 /* ---- jobs that are found by their labels ---------------------------------------------------- */
 
+/* One that was just made may be missing from lists for a moment. */
+static json_t *settled_attempts_of(struct sw_connection *conn, const char *id, struct sw_error *err)
+{
+    json_t *attempts = attempts_of(conn, id, err);
+
+    if (!attempts || json_object_size(attempts) > 0)
+        return attempts;
+    json_decref(attempts);
+    sw_sleep_ms(LEPTON_SETTLES_MS);
+    return attempts_of(conn, id, err);
+}
+
 int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *out,
                  struct sw_error *err)
 {
-    sw_auto(json) json_t *attempts = attempts_of(conn, id, err);
+    sw_auto(json) json_t *attempts = settled_attempts_of(conn, id, err);
     const json_t *job = sw_jobs_newest(&api, attempts, id);
     const json_t *variables = sw_at(job, "spec.envs");
     const char *text = sw_named(variables, SW_PLAN_VARIABLE);

@@ -85,7 +85,8 @@ static int delete_all(struct sw_connection *conn, const json_t *all, const char 
     json_array_foreach(all, i, entry) {
         const char *own = sw_json_str(entry, "name"), *meta = lepton_meta(entry, "name");
         const char *name = own ? own : meta ? meta : lepton_meta(entry, "id");
-        sw_autofree char *path = name && sw_text_starts(name, begins) ? sw_rest_path("/%s/%s", kind, name) : NULL;
+        sw_autofree char *path = name && sw_text_starts(name, begins)
+                                     ? sw_rest_path("/%s/%s", kind, name) : NULL;
 
         if (path && sw_cloud_delete(conn, path, err) < 0)
             return -1;

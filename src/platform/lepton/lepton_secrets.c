@@ -119,20 +119,19 @@ int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attemp
 
 /* ---- logins for images ---------------------------------------------------------------------- */
 
-static bool is_called(const json_t *secret, const char *name)
-{
-    return sw_text_same(lepton_meta(secret, "name"), name) || sw_text_same(lepton_meta(secret, "id"), name);
-}
-
-static bool has(const json_t *all, const char *name)
+/* The name of the one with this name or id, borrowed; NULL: there is none. Jobs refer to names. */
+static const char *named(const json_t *all, const char *wanted)
 {
     json_t *secret;
     size_t i;
 
-    json_array_foreach(all, i, secret)
-        if (is_called(secret, name))
-            return true;
-    return false;
+    json_array_foreach(all, i, secret) {
+        const char *name = lepton_meta(secret, "name"), *id = lepton_meta(secret, "id");
+
+        if (sw_text_same(name, wanted) || sw_text_same(id, wanted))
+            return name ? name : id;
+    }
+    return NULL;
 }
 
 static int create(struct sw_connection *conn, const struct sw_registry_login *login, const char *registry,
@@ -201,11 +200,11 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan,
     all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", false, err);
     if (!all)
         return NULL;
-    if (has(all, name))
+    if (named(all, name))
         return sw_take(name);
     json_decref(sw_take(all));
     all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", true, err);
-    if (!all || (!has(all, name) && (delete_old(conn, all, begins, err) < 0 ||
+    if (!all || (!named(all, name) && (delete_old(conn, all, begins, err) < 0 ||
                                      create(conn, login, registry, name, err) < 0)))
         return NULL;
     json_array_append_new(all, json_pack("{s:{s:s}}", "metadata", "name", name));
@@ -221,9 +220,9 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
     sw_auto(json) json_t *all = NULL;
 
     if (given) {
-        *out = sw_strdup(given);
         all = sw_fact(lepton_of(conn)->facts, "/imagepullsecrets", false, err);
-        return !all ? -1 : has(all, given) ? 0
+        *out = sw_strdup(named(all, given));
+        return !all ? -1 : *out ? 0
                : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull "
                                             "secret '%s'", given);
     }

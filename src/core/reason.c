@@ -189,7 +189,7 @@ const struct sw_reason sw_reasons[] = {
       .waiting = WAITING("its image is being fetched", 20 * MINUTE_MS,
           "large images take minutes; after that check the registry and the pull secret") },
     { SW_REASON_MOUNT,
-      .failed = { "reason-" SW_REASON_MOUNT, SW_CLASS_INFRA, "storage",
+      .failed = { "reason-" SW_REASON_MOUNT, SW_CLASS_INFRA, "node",
           ADVICE("a volume could not be mounted: check that it and its folder exist, then run it again") },
       .waiting = WAITING("a volume cannot be mounted yet", 5 * MINUTE_MS,
           "check that the volume exists and may be used from this node") },

@@ -148,8 +148,9 @@ int64_t lepton_time_ms(const json_t *status, const char *key);     /* of any uni
 enum sw_state lepton_state(const char *said, const char **note);
 /* An answer of /jobs, with "replicas", "events", "reports" and "asked" of detail(). */
 void lepton_read(const json_t *job, struct sw_observation *seen);
-/* Of the replicas of a job that waits the one to wait for longest, borrowed; NULL: all are ready. */
-const json_t *lepton_waits_for(const json_t *replicas);
+/* Of the replicas of a job that waits the one that decides, borrowed: one that may never start (`bad`), else the
+ * first that is not ready; NULL: all are ready. */
+const json_t *lepton_waits_for(const json_t *replicas, bool *bad);
 /* Of a job that waits longer than `after_ms` for something that does not come: why, borrowed; NULL: it is
  * not stuck. */
 const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after_ms, int64_t now_ms);
@@ -161,6 +162,8 @@ const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after
 bool lepton_asks_again(const json_t *note, const char *said, int64_t created_ms, int64_t now_ms);
 void lepton_explain_waiting(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job);
 void lepton_recall_waiting(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job);
+/* Of a job that counts as stuck: is it so now, too? Asks, where the answer is not of this refresh. */
+bool lepton_is_still_stuck(struct sw_connection *conn, const struct sw_observation *seen);
 /* Adds to the message of a stuck job what to do about it. Pure. */
 void lepton_suggest(struct sw_observation *seen, int64_t now_ms);
 

@@ -274,8 +274,8 @@ void lepton_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
     sw_jobs_cancel(&lepton_api, conn, jobs, count, deadline_ms);
 }
 
-/* A job that cannot start is stopped, where its file says so and its replicas were asked just now: then it has
- * failed for that reason, and `retry:` begins its next attempt, away from the node. */
+/* A job that cannot start is stopped, where its file says so: then it has failed for that reason, and
+ * `retry:` begins its next attempt, away from the node. */
 void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
     sw_jobs_reconcile(&lepton_api, conn, jobs, count);
@@ -283,7 +283,7 @@ void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *j
         struct lepton_job_options options = lepton_job_options(json_object_get(jobs[i].job.plan, "options"));
         const char *why = lepton_stuck_reason(&jobs[i], options.stuck_after_ms, sw_now_ms());
 
-        if (why && options.stuck == LEPTON_RESUBMIT && !json_object_get(jobs[i].facts, "kept"))
+        if (why && options.stuck == LEPTON_RESUBMIT && lepton_is_still_stuck(conn, &jobs[i]))
             stop(conn, name_of(jobs[i].job.id, jobs[i].job.attempt > 1 ? jobs[i].job.attempt
                                : 1).text, why, NULL);
     }

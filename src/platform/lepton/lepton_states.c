@@ -128,19 +128,21 @@ static const json_t *issue_of(const json_t *replica)
     return json_object_get(json_object_get(replica, "status"), "readiness_issue");
 }
 
-/* One that is stuck, else the first that is not ready. */
-const json_t *lepton_waits_for(const json_t *replicas)
+const json_t *lepton_waits_for(const json_t *replicas, bool *bad)
 {
     const json_t *first = NULL;
     json_t *replica;
     size_t i;
 
+    *bad = false;
     json_array_foreach(replicas, i, replica) {
         const json_t *issue = issue_of(replica);
         const char *reason = reason_of(sw_json_str(issue, "reason"), sw_json_str(issue, "message"));
 
-        if (reason && is_stuck(reason))
+        if (reason && is_stuck(reason)) {
+            *bad = true;
             return replica;
+        }
         first = first || !reason ? first : replica;
     }
     return first;
@@ -155,7 +157,9 @@ static const char *node_of(const json_t *replica)
 
 static void read_waiting(const json_t *job, struct sw_observation *seen)
 {
-    const json_t *replica = lepton_waits_for(json_object_get(job, "replicas")), *issue = issue_of(replica);
+    bool bad;
+    const json_t *replica = lepton_waits_for(json_object_get(job, "replicas"), &bad);
+    const json_t *issue = issue_of(replica);
     const char *said = sw_json_str(issue, "reason"), *message = sw_json_str(issue, "message");
 
     if (!replica)

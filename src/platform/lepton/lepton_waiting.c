@@ -27,14 +27,22 @@ static json_t *read_note(struct sw_connection *conn, const struct sw_jobref *ref
     return text ? sw_json_parse(text, length, path, NULL) : NULL;
 }
 
-static void write_note(struct sw_connection *conn, const struct sw_jobref *ref, const json_t *note)
+/* What the service said just now, in the job's state `said`. Returns whether it may never start. */
+static bool write_note(struct sw_connection *conn, const struct sw_jobref *ref, const char *said,
+                       const json_t *replicas)
 {
     int attempt = ref->attempt > 1 ? ref->attempt : 1;
     sw_autofree char *folder = lepton_note_path(conn, ref->id, attempt, "");
-    sw_autofree char *path = sw_path_join(folder, "waits"), *text = json_dumps(note, JSON_COMPACT);
+    sw_autofree char *path = sw_path_join(folder, "waits"), *text = NULL;
+    sw_auto(json) json_t *note = NULL;
+    bool bad;
 
+    note = sw_json_object(SW_INT("asked_ms", sw_now_ms()), SW_STR("state", said ? said : ""),
+                          SW_SUB("replica", json_deep_copy(lepton_waits_for(replicas, &bad))));
+    text = json_dumps(note, JSON_COMPACT);
     if (text && strlen(text) < NOTE_MAX && sw_mkdirs(folder, 0700, NULL) == 0)
         sw_file_write(path, text, strlen(text), 0600, NULL);
+    return bad;
 }
 
 bool lepton_asks_again(const json_t *note, const char *said, int64_t created_ms, int64_t now_ms)
@@ -52,20 +60,32 @@ void lepton_explain_waiting(struct sw_connection *conn, const struct sw_jobref *
 {
     const json_t *status = json_object_get(job, "status");
     const char *said = sw_json_str(status, "state");
-    sw_auto(json) json_t *note = read_note(conn, ref), *all = NULL, *fresh = NULL;
+    sw_auto(json) json_t *note = read_note(conn, ref), *all = NULL;
     bool asks = lepton_asks_again(note, said, lepton_time_ms(status, "creation_time"), sw_now_ms());
 
     if (asks && lepton_of(conn)->explained++ < EXPLAINED_MAX)
         all = lepton_job_part(conn, job, "replicas?job_query_mode=" LEPTON_ALL_JOBS, NULL);
     if (all) {
-        fresh = sw_json_object(SW_INT("asked_ms", sw_now_ms()), SW_STR("state", said ? said : ""),
-                               SW_SUB_COPY("replica", lepton_waits_for(all)));
-        write_note(conn, ref, fresh);
+        write_note(conn, ref, said, all);
         json_object_set(job, "replicas", all);
     } else if (json_object_get(note, "replica")) {
         json_object_set_new(job, "replicas", json_pack("[O]", json_object_get(note, "replica")));
         json_object_set_new(job, "kept", json_true());
     }
+}
+
+bool lepton_is_still_stuck(struct sw_connection *conn, const struct sw_observation *seen)
+{
+    sw_auto(json) json_t *note = NULL, *all = NULL, *job = NULL;
+
+    if (!json_object_get(seen->facts, "kept"))
+        return true;
+    if (lepton_of(conn)->explained++ >= EXPLAINED_MAX)
+        return false;
+    note = read_note(conn, &seen->job);
+    job = json_pack("{s:{s:s}}", "metadata", "id", seen->remote_id);
+    all = lepton_job_part(conn, job, "replicas?job_query_mode=" LEPTON_ALL_JOBS, NULL);
+    return all && write_note(conn, &seen->job, sw_json_str(note, "state"), all);
 }
 
 /* Of a job that was stopped because it could not start: the replica that could not. */

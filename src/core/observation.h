@@ -57,6 +57,7 @@ struct sw_observation {
     int64_t ended_ms;
     char remote_id[128];       /* learnt now; empty: nothing new */
     char node[128];            /* where it runs; for several nodes the first */
+    bool bad_node;             /* of a failure: `node` could not run it, and the next attempt avoids it */
     int failed_replica;        /* the first rank that failed; -1: none */
     int64_t last_output_ms;    /* when its log last grew; 0: not known */
     json_t *live;              /* {"memory_bytes","gpus":[{"uuid","name","used_percent",

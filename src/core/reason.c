@@ -137,7 +137,7 @@ const struct sw_reason sw_reasons[] = {
           ADVICE("the command could not be started: check the command and the working directory") },
       .waiting = WAITING("its container cannot be started", 0,
           "see the message; end it with 'slipway cancel', and run it again with that changed") },
-#ifndef SW_WITHOUT_ADVICE          /* from here on: only of a job that waits */
+#ifndef SW_WITHOUT_ADVICE          /* from here on: not of a job whose runner began */
     { SW_REASON_SUBMITTING,
       .waiting = WAITING("it is being handed to the platform", MINUTE_MS,
           "the submit may have been interrupted; the next refresh finds out and says so") },
@@ -154,6 +154,9 @@ const struct sw_reason sw_reasons[] = {
       .waiting = WAITING("the nodes it needs are busy", HOUR_MS,
           "ask for fewer GPUs, less memory or a shorter 'time:'") },
     { SW_REASON_NO_CAPACITY,
+      .failed = { "reason-" SW_REASON_NO_CAPACITY, SW_CLASS_INFRA, "node",
+          ADVICE("no machine for it was free: run it again later, or ask for fewer GPUs, another shape or "
+                 "another node group") },
       .waiting = WAITING("no machine for it is free", 15 * MINUTE_MS,
           "see what is free with 'slipway inventory', then cancel it and ask for fewer GPUs, "
           "another shape or "
@@ -186,6 +189,8 @@ const struct sw_reason sw_reasons[] = {
       .waiting = WAITING("its image is being fetched", 20 * MINUTE_MS,
           "large images take minutes; after that check the registry and the pull secret") },
     { SW_REASON_MOUNT,
+      .failed = { "reason-" SW_REASON_MOUNT, SW_CLASS_INFRA, "node",
+          ADVICE("a volume could not be mounted: check that it and its folder exist, then run it again") },
       .waiting = WAITING("a volume cannot be mounted yet", 5 * MINUTE_MS,
           "check that the volume exists and may be used from this node") },
     { SW_REASON_POD_SECURITY,

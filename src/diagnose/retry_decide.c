@@ -55,7 +55,8 @@ void sw_retry_decide(const json_t *plan, int usual_most, const struct sw_observa
         out->again = true;
         out->wait_ms = pause_before(sw_json_str(retry, "wait"), attempt, jitter % 1000);
         out->only_collect = sw_text_same(failed->reason, SW_REASON_OUTPUTS);
-        out->avoid_node = !out->only_collect && sw_json_bool(retry, "avoid_bad_nodes", false);
+        out->avoid_node = !out->only_collect &&
+                          (failed->bad_node || sw_json_bool(retry, "avoid_bad_nodes", false));
         snprintf(out->why, sizeof out->why, "attempt %d failed: %s; %s %d of %d", attempt,
                  *failed->message ? failed->message : failed->reason,
                  out->only_collect ? "only the outputs are brought again, retry" : "retry",

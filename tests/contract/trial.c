@@ -444,13 +444,17 @@ static void stop_what_is_left(struct trial *here)
     struct sw_list_options active = { .size = sizeof active, .state = "active", .limit = 1000 };
     char *text = sw_list(here->session, &active, NULL);
     sw_auto(json) json_t *list = text ? json_loads(text, 0, NULL) : NULL;
-    size_t i;
+    sw_autofree const char **ids = NULL;
+    size_t i = 0;
     json_t *job;
 
     canary_heard(here->canary, "sw_list", text);
     sw_text_free(text);
+    ids = sw_alloc((json_array_size(json_object_get(list, "jobs")) + 1) * sizeof *ids);
     json_array_foreach(json_object_get(list, "jobs"), i, job)
-        sw_cancel(here->session, text_of(job, "id"), NULL);
+        ids[i] = text_of(job, "id");
+    if (i > 0)                               /* together: where a stop takes seconds, forty take a minute */
+        sw_cancel_many(here->session, ids, i, NULL, NULL, NULL);
 }
 
 static bool no_process_left(const struct trial *here, char *first, size_t size)

@@ -42,7 +42,7 @@ static void read_page(const json_t *given)
 static void choose(const json_t *given)
 {
     struct sw_plan plan = { .gpus = 1, .nodes = 1 };
-    sw_auto(json) json_t *nodes = lepton_nodes_but(given, given, NULL);
+    sw_auto(json) json_t *nodes = lepton_nodes_but(given, given, given, NULL);
     sw_auto(json) json_t *mount = NULL;
     const json_t *shape = lepton_shape_of(given, &plan, "g", NULL), *volume;
 

@@ -11,6 +11,7 @@
  *     lepton_states.c  answers to observations (pure)
  *     lepton_jobs.c    list, stop, cleanup, adopt, orphans
  *     lepton_log.c     logs by time
+ *     lepton_waiting.c jobs that wait
  *     lepton_report.c  preflight report, inventory
  */
 #ifndef SW_PLATFORM_LEPTON_INTERNAL_H
@@ -24,6 +25,7 @@
 #include "platform/platform.h"
 
 #define LEPTON_HOST       "https://gateway.dgxc-lepton.nvidia.com"
+#define LEPTON_STOPPED    "slipway.stopped"      /* label of a job: why a client of ours stopped it */
 #define LEPTON_SIGNATURE  "SLIPWAY_SIGNATURE"    /* variables of a job, beside SW_PLAN_VARIABLE */
 #define LEPTON_CHUNKS     "SLIPWAY_JOB"
 #define LEPTON_ALL_JOBS   "alive_and_archive"    /* job_query_mode */
@@ -37,6 +39,7 @@ struct lepton_connection {           /* what struct sw_connection is for this pl
     struct sw_secret *token;                 /* NULL: none is known */
     int64_t token_expires_ms;                /* as the saved login says; 0: not known */
     struct sw_rest_pair headers[2];
+    int explained;                           /* waiting jobs that this refresh asked about */
 };
 
 static inline struct lepton_connection *lepton_of(const struct sw_connection *conn)
@@ -86,8 +89,10 @@ struct lepton_wanted {               /* one entry of lepton.volumes */
 /* One mount as the API takes it, owned; NULL + err: no permission allows it. */
 json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const struct lepton_wanted *wanted,
                         struct sw_error *err);
-/* All nodes but those; NULL + err: none is left. Owned. */
-json_t *lepton_nodes_but(const json_t *nodes, const json_t *avoid, struct sw_error *err);
+/* Ids of the nodes that are allowed (none named: all), without those to avoid; NULL + err: none is left.
+ * Owned. */
+json_t *lepton_nodes_but(const json_t *nodes, const json_t *allowed, const json_t *avoid,
+                         struct sw_error *err);
 const char *lepton_arch_of(const json_t *shape);
 /* Folder that all ranks see; NULL: none. */
 const char *lepton_shared(const struct lepton_site *site);
@@ -122,11 +127,26 @@ const char *lepton_meta(const json_t *object, const char *key);
 const char *lepton_label(const json_t *object, const char *key);
 int64_t lepton_time_ms(const json_t *status, const char *key);     /* of any unit; 0: not there */
 enum sw_state lepton_state(const char *said, const char **note);
-/* An answer of /jobs, with "replicas", "events", "reports" and "asked" of lepton_detail(). */
+/* An answer of /jobs, with "replicas", "events", "reports" and "asked" of detail(). */
 void lepton_read(const json_t *job, struct sw_observation *seen);
-/* Of a job that waits longer than `after_ms` for something that does not come: why, static; NULL: it is not
- * stuck. */
+/* Of the replicas of a job that waits the one that decides, borrowed: one that may never start (`bad`), else the
+ * first that is not ready; NULL: all are ready. */
+const json_t *lepton_waits_for(const json_t *replicas, bool *bad);
+/* Of a job that waits longer than `after_ms` for something that does not come: why, borrowed; NULL: it is
+ * not stuck. */
 const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after_ms, int64_t now_ms);
+
+/* ---- lepton_waiting.c ----------------------------------------------------------------------- */
+
+/* Is it time to ask about the replicas of a job? `note`: the last answer ("asked_ms", "state"), or NULL.
+ * Pure. */
+bool lepton_asks_again(const json_t *note, const char *said, int64_t created_ms, int64_t now_ms);
+void lepton_explain_waiting(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job);
+void lepton_recall_waiting(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job);
+/* Of a job that counts as stuck: is it so now, too? Asks, where the answer is not of this refresh. */
+bool lepton_is_still_stuck(struct sw_connection *conn, const struct sw_observation *seen);
+/* Adds to the message of a stuck job what to do about it. Pure. */
+void lepton_suggest(struct sw_observation *seen, int64_t now_ms);
 
 /* ---- lepton_log.c --------------------------------------------------------------------------- */
 

@@ -152,35 +152,48 @@ static void add_part(struct sw_connection *conn, json_t *job, const char *key, c
         json_object_set_new(job, key, answer);
 }
 
-static void add_end(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
+static void add_end(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job, bool failed)
 {
     json_t *reports = NULL;
     bool late = lepton_is_late(conn, job, ref->id, &reports);
 
     if (late && !json_object_get(job, "asked"))
         json_object_set_new(job, "late", json_true());
-    else if (!sw_jobs_have_ended(reports, ref->id))
+    else if (failed || !sw_jobs_have_ended(reports, ref->id))
         add_part(conn, job, "events", "events");
     if (reports)
         json_object_set_new(job, "reports", reports);
 }
 
+/* Why a client of ours stopped it, owned; NULL: none did. The label is there for other machines. */
+static char *asked_for(struct sw_connection *conn, const struct sw_jobref *ref, const json_t *job)
+{
+    char *noted = sw_cloud_note(conn, ref->id, ref->attempt, "asked");
+
+    return noted ? noted : sw_strdup(lepton_label(job, LEPTON_STOPPED));
+}
+
 /* Replicas say why a job waits and where it failed; the log has the runner's reports. */
 static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
 {
-    sw_autofree char *asked = sw_cloud_note(conn, ref->id, ref->attempt, "asked");
+    sw_autofree char *asked = asked_for(conn, ref, job);
     const json_t *status = json_object_get(job, "status");
     const char *said = sw_json_str(status, "state");
     enum sw_state state = lepton_state(said, NULL);
     bool over = sw_state_is_final(state) || (asked && state == SW_PAUSED) || sw_text_same(said, "Archived");
+    bool begins = state == SW_RUNNING && ref->state != SW_RUNNING && !asked &&
+                  sw_json_int(status, "ready", 0) < sw_json_int(status, "active", 0);
 
     if (asked)
         json_object_set_new(job, "asked", sw_json_text(asked));
+    if (asked && over)
+        lepton_recall_waiting(conn, ref, job);
     if (over)
-        add_end(conn, ref, job);
-    if ((over && state != SW_COMPLETE) || state == SW_PENDING ||
-        (state == SW_RUNNING && sw_json_int(status, "ready", 0) < sw_json_int(status, "active", 0)))
+        add_end(conn, ref, job, state == SW_ERROR);
+    if (over && state != SW_COMPLETE && !json_object_get(job, "late"))
         add_part(conn, job, "replicas", LEPTON_REPLICAS);
+    else if (state == SW_PENDING || begins)
+        lepton_explain_waiting(conn, ref, job);
 }
 
 /* ---- stop ----------------------------------------------------------------------------------- */
@@ -194,30 +207,48 @@ static bool is_over(const json_t *job)
     return sw_state_is_final(state) || state == SW_PAUSED || sw_text_same(said, "Archived");
 }
 
-/* It may have ended since it was looked at: then the refusal means nothing. */
-static int send_stop(struct sw_connection *conn, const char *name, const char *path, struct sw_error *err)
+/* With a label that tells other machines why. All labels are sent, in case the service replaces them; one that
+ * does not take labels there gets the stop alone. */
+static json_t *stop_body(const json_t *job, const char *why)
 {
-    sw_auto(json) json_t *body = json_pack("{s:{s:b}}", "spec", "stopped", 1), *job = NULL;
-    struct sw_error why = { 0 };
+    const json_t *has = json_object_get(json_object_get(job, "metadata"), "labels");
+    json_t *labels = has ? json_deep_copy(has) : json_object();
 
-    if (sw_cloud_call(conn, "PATCH", path, body, NULL, &why) == 0)
+    json_object_set_new(labels, LEPTON_STOPPED, json_string(why));
+    return json_pack("{s:{s:o},s:{s:b}}", "metadata", "labels", labels, "spec", "stopped", 1);
+}
+
+/* It may have ended since it was looked at: then the refusal means nothing. */
+static int send_stop(struct sw_connection *conn, const char *name, const json_t *job, const char *why,
+                     struct sw_error *err)
+{
+    sw_autofree char *path = sw_rest_path("/jobs/%s", lepton_meta(job, "id"));
+    sw_auto(json) json_t *body = stop_body(job, why), *now = NULL;
+    struct sw_error refusal = { 0 };
+    int sent = sw_cloud_call(conn, "PATCH", path, body, NULL, &refusal);
+
+    if (sent < 0 && refusal.code == SW_E_REFUSED) {
+        json_object_del(body, "metadata");
+        refusal = (struct sw_error){ 0 };
+        sent = sw_cloud_call(conn, "PATCH", path, body, NULL, &refusal);
+    }
+    if (sent == 0)
         return 0;
-    job = why.code == SW_E_CONFLICT ? get(conn, name, NULL) : NULL;
-    return is_over(job) ? 0 : sw_pass(err, &why);
+    now = refusal.code == SW_E_CONFLICT ? get(conn, name, NULL) : NULL;
+    return is_over(now) ? 0 : sw_pass(err, &refusal);
 }
 
 static int stop(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err)
 {
     sw_auto(json) json_t *job = get(conn, name, err);
     const char *id = lepton_label(job, SW_MARK_ID);
-    sw_autofree char *path = job ? sw_rest_path("/jobs/%s", lepton_meta(job, "id")) : NULL;
 
     if (!job)
         return -1;
     if (is_over(job))
         return 0;
     return sw_cloud_note_write(conn, id, attempt_of(job), "asked", why, err) < 0
-               ? -1 : send_stop(conn, name, path, err);
+               ? -1 : send_stop(conn, name, job, why, err);
 }
 
 static const struct sw_jobs_api api = { name_of, list, get, lepton_read, stop, detail };
@@ -225,7 +256,12 @@ static const struct sw_jobs_api api = { name_of, list, get, lepton_read, stop, d
 int lepton_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                    struct sw_error *err)
 {
-    return sw_jobs_observe(&api, conn, jobs, count, err);
+    lepton_of(conn)->explained = 0;
+    if (sw_jobs_observe(&api, conn, jobs, count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        lepton_suggest(&jobs[i], sw_now_ms());
+    return 0;
 }
 
 void lepton_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
@@ -242,7 +278,7 @@ void lepton_reconcile(struct sw_connection *conn, const struct sw_observation *j
         struct lepton_job_options options = lepton_job_options(json_object_get(jobs[i].job.plan, "options"));
         const char *why = lepton_stuck_reason(&jobs[i], options.stuck_after_ms, sw_now_ms());
 
-        if (why && options.stuck == LEPTON_RESUBMIT)
+        if (why && options.stuck == LEPTON_RESUBMIT && lepton_is_still_stuck(conn, &jobs[i]))
             stop(conn, name_of(jobs[i].job.id, jobs[i].job.attempt).text, why, NULL);
     }
 }
@@ -333,14 +369,15 @@ static void add_analysis(struct sw_connection *conn, const struct sw_jobref *job
     json_t *event;
     size_t i;
 
-    if (json_is_object(analysis))
-        json_object_set(facts, "platform_analysis", analysis);
     json_array_foreach(node_events, i, event) {
         const char *name = sw_json_str(event, "node_event_name"), *message = sw_json_str(event, "message");
 
         for (size_t k = 0; name && infra && k < SW_COUNT(events); k++)
             if (strcasestr(name, events[k].words)) {
-                json_object_set_new(facts, events[k].fact, sw_json_text(message ? message : name));
+                sw_autofree char *text = sw_format("%s%s%s", name, sw_text_empty(message) ? "" : ": ",
+                                                   message ? message : "");
+
+                json_object_set_new(facts, events[k].fact, sw_json_text(text));
                 break;
             }
     }

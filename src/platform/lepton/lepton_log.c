@@ -129,7 +129,7 @@ static char *replica_id(struct sw_connection *conn, const json_t *job, int rank,
     *missing = false;
     if (sw_json_int(json_object_get(job, "spec"), "completions", 1) <= 1)
         return NULL;
-    all = lepton_job_part(conn, job, "replicas?job_query_mode=" LEPTON_ALL_JOBS, err);
+    all = lepton_job_part(conn, job, LEPTON_REPLICAS, err);
     one = all ? lepton_replica(all, lepton_meta(job, "id"), rank) : NULL;
     *missing = !one;
     return one ? sw_strdup(lepton_meta(one, "id") ? lepton_meta(one, "id") : lepton_meta(one, "name")) : NULL;

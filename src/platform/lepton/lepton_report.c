@@ -57,10 +57,13 @@ static void check_token(struct sw_connection *conn, json_t *rows)
     size_t i;
 
     sw_cloud_call(conn, NULL, "/tokens", NULL, &all, NULL);
-    json_array_foreach(all, i, entry)
-        if (lepton_of(conn)->token && is_masked(sw_json_str(entry, "masked_value"),
-                                                sw_secret_reveal(lepton_of(conn)->token)))
-            expires_ms = sw_json_int(entry, "expires_at", 0);
+    json_array_foreach(all, i, entry) {                   /* it works: one that has expired is another one */
+        int64_t at_ms = sw_json_int(entry, "expires_at", 0);
+
+        if (lepton_of(conn)->token && at_ms > sw_now_ms() &&
+            is_masked(sw_json_str(entry, "masked_value"), sw_secret_reveal(lepton_of(conn)->token)))
+            expires_ms = at_ms;
+    }
     if (expires_ms <= 0) {
         sw_finding(rows, "token", true, "works; when it expires is not known", NULL);
         return;

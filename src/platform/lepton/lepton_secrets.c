@@ -106,9 +106,19 @@ int lepton_delete_secrets(struct sw_connection *conn, const char *id, int attemp
 
 /* ---- logins for images ---------------------------------------------------------------------- */
 
-static bool has(const json_t *all, const char *name)
+/* The name of the one with this name or id, borrowed; NULL: there is none. Jobs refer to names. */
+static const char *named(const json_t *all, const char *wanted)
 {
-    return sw_find(all, "metadata.name", name) || sw_find(all, "metadata.id", name);
+    json_t *secret;
+    size_t i;
+
+    json_array_foreach(all, i, secret) {
+        const char *name = lepton_meta(secret, "name"), *id = lepton_meta(secret, "id");
+
+        if (sw_text_same(name, wanted) || sw_text_same(id, wanted))
+            return name ? name : id;
+    }
+    return NULL;
 }
 
 static int create(struct sw_connection *conn, const struct sw_pull_login *pull, const char *name,
@@ -145,11 +155,11 @@ static char *make(struct sw_connection *conn, const struct sw_plan *plan, const 
     sw_autofree char *name = sw_format("%s%.*s", begins, HASH_SHOWN, pull->hash);
     sw_auto(json) json_t *all = sw_cloud_fact(conn, PULL_SECRETS, false, err);
 
-    if (!all || has(all, name))
+    if (!all || named(all, name))
         return all ? sw_take(name) : NULL;
     json_decref(sw_take(all));
     all = sw_cloud_fact(conn, PULL_SECRETS, true, err);
-    if (!all || (!has(all, name) &&              /* those of the same owner have another key */
+    if (!all || (!named(all, name) &&            /* those of the same owner have another key */
                  (delete_all(conn, all, begins, PULL, err) < 0 ||
                   create(conn, pull, name, err) < 0)))
         return NULL;
@@ -165,9 +175,9 @@ int lepton_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, c
     sw_auto(json) json_t *all = NULL;
 
     if (given) {
-        *out = sw_strdup(given);
         all = sw_cloud_fact(conn, PULL_SECRETS, false, err);
-        return !all ? -1 : has(all, given) ? 0
+        *out = sw_strdup(named(all, given));
+        return !all ? -1 : *out ? 0
                : sw_fail(err, SW_E_REFUSED, "lepton.image_pull_secret: the workspace has no pull secret '%s'",
                          given);
     }

@@ -145,26 +145,54 @@ static bool is_below(const char *path, const char *prefix)
     return strncmp(path, prefix, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
-/* The path itself, or the first permitted one; NULL + err. No permission at all: nothing limits it. */
+/* Of the service's words "*" is everyone. Who a token belongs to is not known here. */
+static bool is_for_everyone(const json_t *permission)
+{
+    const json_t *users = json_object_get(permission, "allowed_users");
+    json_t *user;
+    size_t i;
+
+    json_array_foreach(users, i, user)
+        if (sw_text_same(json_string_value(user), "*"))
+            return true;
+    return json_array_size(users) == 0;
+}
+
+static bool climbs(const char *path)
+{
+    for (const char *at = path; at && (at = strstr(at, "..")); at += 2)
+        if ((at == path || at[-1] == '/') && (at[2] == '\0' || at[2] == '/'))
+            return true;
+    return false;
+}
+
+/* The path itself, or the first permitted one, that of everyone before those of named users; NULL + err. No
+ * permission at all: nothing limits it. */
 static const char *permitted(const json_t *permissions, const char *volume, const char *path,
                              struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
+    const char *first = NULL;
     json_t *entry;
     size_t i;
 
     json_array_foreach(permissions, i, entry) {
         const char *prefix = sw_json_str(entry, "path_prefix");
 
-        if (prefix && (!path || is_below(path, prefix)))
-            return path ? path : prefix;
+        if (prefix && path && is_below(path, prefix) && !climbs(path))
+            return path;
+        if (prefix && !path && is_for_everyone(entry))
+            return prefix;
+        first = first ? first : prefix;
         add_name(&names, prefix);
     }
-    if (json_array_size(permissions) == 0)
+    if (json_array_size(permissions) == 0 && !(path && climbs(path)))
         return path ? path : "/";
+    if (!path && first)
+        return first;
     sw_fail(err, SW_E_REFUSED, "lepton.volumes: '%s' of volume '%s' may not be mounted", path ? path
             : "/", volume);
-    sw_hint(err, "permitted: %s", sw_buf_text(&names));
+    sw_hint(err, "permitted: %s", names.length ? sw_buf_text(&names) : "any folder without '..'");
     return NULL;
 }
 
@@ -205,20 +233,29 @@ json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const s
                    ? sw_json_object(SW_BOOL("read_only", true)) : NULL));
 }
 
-json_t *lepton_nodes_but(const json_t *nodes, const json_t *avoid, struct sw_error *err)
+static bool is_among(const json_t *names, const char *name)
+{
+    json_t *each;
+    size_t i;
+
+    json_array_foreach(names, i, each)
+        if (name && sw_text_same(json_string_value(each), name))
+            return true;
+    return false;
+}
+
+json_t *lepton_nodes_but(const json_t *nodes, const json_t *allowed, const json_t *avoid,
+                         struct sw_error *err)
 {
     sw_auto(json) json_t *left = json_array();
-    json_t *node, *name;
-    size_t i, k;
+    json_t *node;
+    size_t i;
 
     json_array_foreach(nodes, i, node) {
         const char *id = lepton_meta(node, "id"), *called = lepton_meta(node, "name");
-        bool bad = !id;
 
-        json_array_foreach(avoid, k, name)
-            bad = bad || sw_text_same(json_string_value(name), id) ||
-                sw_text_same(json_string_value(name), called);
-        if (!bad)
+        if (id && !is_among(avoid, id) && !is_among(avoid, called) &&
+            (json_array_size(allowed) == 0 || is_among(allowed, id) || is_among(allowed, called)))
             json_array_append_new(left, json_string(id));
     }
     if (json_array_size(left))
@@ -292,12 +329,12 @@ static int find_nodes(struct sw_connection *conn, const struct sw_plan *plan, co
     sw_autofree char *path = out->group ? sw_rest_path("/dedicated-node-groups/%s/nodes", out->group) : NULL;
     sw_auto(json) json_t *nodes = NULL;
 
-    if (json_array_size(allowed))
-        out->nodes = json_deep_copy(allowed);
-    if (!path || json_array_size(plan->avoid) == 0 || out->nodes)
+    if (!path || json_array_size(plan->avoid) == 0) {
+        out->nodes = json_array_size(allowed) ? json_deep_copy(allowed) : NULL;
         return 0;
+    }
     nodes = sw_cloud_fact(conn, path, false, err);
-    out->nodes = nodes ? lepton_nodes_but(nodes, plan->avoid, err) : NULL;
+    out->nodes = nodes ? lepton_nodes_but(nodes, allowed, plan->avoid, err) : NULL;
     return out->nodes ? 0 : -1;
 }
 

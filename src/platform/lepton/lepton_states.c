@@ -106,30 +106,57 @@ static const char *reason_of(const char *said, const char *message)
     return NULL;
 }
 
-/* The replica that has to be waited for longest: the one that is stuck, else the first that is not ready. */
+static bool is_stuck(const char *reason)
+{
+    for (size_t i = 0; i < SW_COUNT(stuck); i++)
+        if (sw_text_same(reason, stuck[i]))
+            return true;
+    return false;
+}
+
+static const json_t *issue_of(const json_t *replica)
+{
+    return json_object_get(json_object_get(replica, "status"), "readiness_issue");
+}
+
+const json_t *lepton_waits_for(const json_t *replicas, bool *bad)
+{
+    const json_t *first = NULL;
+    json_t *replica;
+    size_t i;
+
+    *bad = false;
+    json_array_foreach(replicas, i, replica) {
+        const json_t *issue = issue_of(replica);
+        const char *reason = reason_of(sw_json_str(issue, "reason"), sw_json_str(issue, "message"));
+
+        if (reason && is_stuck(reason)) {
+            *bad = true;
+            return replica;
+        }
+        first = first || !reason ? first : replica;
+    }
+    return first;
+}
+
+static const char *node_of(const json_t *replica)
+{
+    const char *node = sw_json_str(json_object_get(json_object_get(replica, "status"), "node"), "name");
+
+    return node ? node : "";
+}
+
 static void read_waiting(const json_t *job, struct sw_observation *seen)
 {
-    json_t *replica;
-    bool bad = false, told = false;
-    size_t i, k;
+    bool bad;
+    const json_t *replica = lepton_waits_for(json_object_get(job, "replicas"), &bad);
+    const json_t *issue = issue_of(replica);
+    const char *said = sw_json_str(issue, "reason"), *message = sw_json_str(issue, "message");
 
-    json_array_foreach(json_object_get(job, "replicas"), i, replica) {
-        const json_t *status = json_object_get(replica, "status");
-        const json_t *issue = json_object_get(status, "readiness_issue");
-        const char *said = sw_json_str(issue, "reason"), *message = sw_json_str(issue, "message");
-        const char *reason = reason_of(said, message), *node = sw_at_text(status, "node.name");
-
-        for (k = 0; reason && k < SW_COUNT(stuck) && !sw_text_same(reason, stuck[k]); k++)
-            ;
-        if (!reason || bad)
-            continue;
-        bad = k < SW_COUNT(stuck);
-        if (!bad && told)
-            continue;
-        told = true;
-        sw_jobs_say(seen, SW_PENDING, reason, sw_text_empty(message) ? said : message);
-        snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
-    }
+    if (!replica)
+        return;
+    sw_jobs_say(seen, SW_PENDING, reason_of(said, message), sw_text_empty(message) ? said : message);
+    snprintf(seen->node, sizeof seen->node, "%s", node_of(replica));
 }
 
 const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after_ms, int64_t now_ms)
@@ -138,10 +165,7 @@ const char *lepton_stuck_reason(const struct sw_observation *seen, int64_t after
 
     if (seen->state != SW_PENDING || !since_ms || now_ms - since_ms < after_ms)
         return NULL;
-    for (size_t i = 0; i < SW_COUNT(stuck); i++)
-        if (sw_text_same(seen->reason, stuck[i]))
-            return stuck[i];
-    return NULL;
+    return is_stuck(seen->reason) ? seen->reason : NULL;
 }
 
 /* ---- after it ran --------------------------------------------------------------------------- */
@@ -183,13 +207,15 @@ const json_t *lepton_replica(const json_t *replicas, const char *job_id, int ran
 static void name_node(const json_t *job, struct sw_observation *seen)
 {
     int rank = seen->failed_replica > 0 ? seen->failed_replica : 0;
-    const json_t *replica = lepton_replica(json_object_get(job, "replicas"), lepton_meta(job, "id"), rank);
-    const char *node = sw_at_text(replica, "status.node.name");
+    const json_t *waited_for = json_object_get(job, "waited_for");
+    const json_t *replica = waited_for ? waited_for : lepton_replica(json_object_get(job, "replicas"),
+                                                                     lepton_meta(job, "id"), rank);
 
-    snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
+    snprintf(seen->node, sizeof seen->node, "%s", node_of(replica));
 }
 
-/* Where the runner left a word, that one decides. */
+/* Where the runner left a word, that one decides. One that was told to stop, in a job that failed, was told by
+ * the platform: a person's stop ends as "Stopped". */
 static void read_end(const json_t *job, enum sw_state over, struct sw_observation *seen)
 {
     const char *said = NULL, *reason = ending_of(json_object_get(job, "events"), &said);
@@ -199,6 +225,9 @@ static void read_end(const json_t *job, enum sw_state over, struct sw_observatio
         .over = over, .failed = -1, .ranks = (int)sw_json_int(json_object_get(job, "spec"), "completions", 1),
         .reports = json_object_get(job, "reports"), .reason = reason, .message = message,
         .ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time") }, seen);
+    if (over == SW_ERROR && sw_text_same(seen->reason, SW_REASON_STOPPED))
+        sw_jobs_say(seen, SW_ERROR, reason ? reason : SW_REASON_PREEMPTED,
+            message ? message : "Lepton ended it and does not say why");
 }
 
 /* The record was put away: what is known of the outcome, from the best source to the weakest. */
@@ -217,6 +246,13 @@ static enum sw_state archived_outcome(const json_t *job, enum sw_state last_know
 }
 
 /* ---- one job -------------------------------------------------------------------------------- */
+
+static void say_stuck(struct sw_observation *seen, const char *reason)
+{
+    sw_jobs_say(seen, SW_ERROR, reason, "it could not start and was stopped (lepton.stuck)");
+    seen->exit_code = SW_NO_EXIT_CODE;
+    seen->bad_node = *seen->node != '\0';
+}
 
 void lepton_read(const json_t *job, struct sw_observation *seen)
 {
@@ -248,13 +284,14 @@ void lepton_read(const json_t *job, struct sw_observation *seen)
         read_end(job, state, seen);
         name_node(job, seen);
         if (asked && !sw_text_same(asked, SW_REASON_CANCELED) && !sw_text_same(asked, SW_REASON_ENDING))
-            sw_jobs_say(seen, SW_ERROR, asked, "it could not start and was stopped (lepton.stuck)");
+            say_stuck(seen, asked);
         return;
     }
     sw_jobs_say(seen, state, state == SW_PAUSED ? SW_REASON_PAUSED : "",
                 state == SW_UNKNOWN && said ? said : note);
     if (state == SW_PENDING) {
-        seen->facts = created_ms ? sw_json_object(SW_INT("pending_since_ms", created_ms)) : NULL;
+        seen->facts = created_ms ? sw_json_object(SW_INT("pending_since_ms", created_ms),
+                                                  SW_SUB_COPY("kept", json_object_get(job, "kept"))) : NULL;
         snprintf(seen->reason, sizeof seen->reason, "%s",
                  sw_text_same(said, "Queueing") ? SW_REASON_QUEUE : SW_REASON_STARTING);
         read_waiting(job, seen);

@@ -21,8 +21,10 @@ SECRET = "a-secret-of-the-job"
 
 
 class Counted(Client):
+    engine = ""                          # its jobs wait for ever
+
     def __init__(self, program):
-        self.cloud = lepton_client.Client(list_delay_ms=0, permissions={"lustre": [{"path_prefix": "/team/me"}]})
+        self.cloud = lepton_client.Client(self.engine, list_delay_ms=0, permissions={"lustre": [{"path_prefix": "/team/me"}]})
         super().__init__(program, SLIPWAY_WATCHER="off", LEPTON_WORKSPACE_ID="wsp1", LEPTON_NODE_GROUP="h100",
                          LEPTON_WORKSPACE_URL=f"http://127.0.0.1:{self.cloud.port}{lepton_client.BASE}",
                          LEPTON_WORKSPACE_TOKEN=lepton_client.TOKEN, OWN_TOKEN=SECRET)

@@ -33,6 +33,8 @@ static const struct {
     { "node-lost", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
     { "evicted", 137, 9, "ERR_INFRA", "preempted" },
     { "image-error", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "image" },
+    { "no-capacity", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
+    { "mount", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
     { "image-auth", SW_NO_EXIT_CODE, 0, "ERR_PROGRAM", "image" },
     { "quota", 1, 0, "ERR_PROGRAM", "storage" },
     { "inputs", 74, 0, "ERR_PROGRAM", "user" },

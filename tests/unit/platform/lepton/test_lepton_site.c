@@ -121,6 +121,12 @@ static void a_path_is_mounted_only_where_a_permission_allows_it(void **state)
         { both, { .path = "/team/mean" }, NULL, NULL },
         { both, { .path = "/" }, NULL, NULL },
         { both, { .at = "/usr/" }, NULL, NULL },
+        { both, { .path = "/team/me/../you" }, NULL, NULL },
+        { both, { .path = "/team/me/a..b" }, "/team/me/a..b", "/mnt/lustre" },
+        { "[]", { .path = "/.." }, NULL, NULL },
+        { "[{'path_prefix':'/bob','allowed_users':['bob']},{'path_prefix':'/all','allowed_users':['*']}]", { 0 },
+          "/all", "/mnt/lustre" },
+        { "[{'path_prefix':'/bob','allowed_users':['bob']}]", { 0 }, "/bob", "/mnt/lustre" },
         { both, { .at = "/usr/data", .read_only = true }, "/team/me", "/usr/data" },
     };
     sw_auto(json) json_t *volume = parse("{'name':'lustre','from':'nfs'}");
@@ -142,13 +148,14 @@ static void nodes_to_avoid_are_left_out(void **state)
 {
     sw_auto(json) json_t *nodes = parse("[{'metadata':{'id':'n-1','name':'one'}},{'metadata':{'id':'n-2'}}]");
     sw_auto(json) json_t *one = parse("['one']"), *both = parse("['one','n-2']");
-    sw_auto(json) json_t *left = lepton_nodes_but(nodes, one, NULL);
+    sw_auto(json) json_t *left = lepton_nodes_but(nodes, NULL, one, NULL);
     sw_autofree char *text = sw_json_dump(left);
     struct sw_error err = { 0 };
 
     (void)state;
     assert_string_equal(text, "[\"n-2\"]");
-    assert_null(lepton_nodes_but(nodes, both, &err));
+    assert_null(lepton_nodes_but(nodes, NULL, both, &err));
+    assert_null(lepton_nodes_but(nodes, one, one, &err));
     assert_int_equal(err.code, SW_E_REFUSED);
 }
 

@@ -76,6 +76,10 @@ static void every_story_has_one_state(void **state)
         { SW_RUNNING, FAILED_BY("Preempted"),
           SW_ERROR, "preempted", -1 },
         { SW_RUNNING, FAILED_BY("Evicted"), SW_ERROR, "preempted", -1 },
+        { SW_RUNNING, STATUS("'state':'Failed'") ",'reports':" REPORTS("\\'stopped\\':true,\\'exit_code\\':143"),
+          SW_ERROR, "preempted", 143 },
+        { SW_RUNNING, FAILED_BY("NodeNotReady") ",'reports':"
+          REPORTS("\\'stopped\\':true,\\'exit_code\\':143"), SW_ERROR, "node-lost", 143 },
         { SW_RUNNING, FAILED_BY("OOMKilling"), SW_ERROR, "memory", -1 },
         { SW_RUNNING, FAILED_BY("NodeNotReady"), SW_ERROR,
           "node-lost", -1 },
@@ -163,6 +167,66 @@ static void a_job_is_stuck_only_after_its_time_and_for_some_reasons(void **state
     }
 }
 
+static void the_node_of_the_replica_that_could_not_start_is_avoided(void **state)
+{
+    struct sw_observation seen = read_text(
+        STATUS("'state':'Stopped'") ",'asked':'mount','waited_for':{'status':{'node':{'name':'n3'}}}", SW_PENDING);
+    struct sw_observation nowhere = read_text(STATUS("'state':'Stopped'") ",'asked':'no-capacity'", SW_PENDING);
+
+    (void)state;
+    assert_string_equal(seen.node, "n3");
+    assert_true(seen.bad_node);
+    assert_false(nowhere.bad_node);
+    sw_observation_done(&seen);
+    sw_observation_done(&nowhere);
+}
+
+static void replicas_are_asked_after_a_minute_and_then_seldom(void **state)
+{
+    enum { MINUTE = 60000 };
+    static const struct { int64_t asked_ms; const char *then; int64_t now_ms; bool asks; } rows[] = {
+        { 0, NULL, MINUTE - 1, false },
+        { 0, NULL, MINUTE, true },
+        { MINUTE, "Starting", MINUTE + 1, false },
+        { MINUTE, "Queueing", MINUTE + 1, true },
+        { MINUTE, "Starting", 6 * MINUTE - 1, false },
+        { MINUTE, "Starting", 6 * MINUTE, true },
+        { 2 * MINUTE, "Starting", MINUTE, true },              /* the clock was set back */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(json) json_t *note = rows[i].then ? json_pack("{s:I,s:s}", "asked_ms",
+            (json_int_t)rows[i].asked_ms, "state", rows[i].then) : NULL;
+
+        if (lepton_asks_again(note, "Starting", 0, rows[i].now_ms) != rows[i].asks)
+            fail_msg("row %zu", i);
+    }
+}
+
+static void a_stuck_job_is_told_what_to_do(void **state)
+{
+    static const struct { const char *options, *says; } rows[] = {
+        { "{}", "x; it cannot start: 'slipway cancel', then 'slipway retry' --avoid-node n1" },
+        { "{'stuck':'resubmit'}", "x; it cannot start and is sent again (lepton.stuck)" },
+        { "{'stuck_after':'1h'}", "x" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        struct sw_observation seen = read_text(STARTS("SystemError", "x"), SW_UNKNOWN);
+        sw_autofree char *text = sw_format("{'options':%s}", rows[i].options);
+        sw_auto(json) json_t *plan = NULL;
+
+        for (char *at = text; (at = strchr(at, '\'')); at++)
+            *at = '"';
+        seen.job.plan = plan = json_loads(text, 0, NULL);
+        lepton_suggest(&seen, 1000000 + 900000);
+        assert_string_equal(seen.message, rows[i].says);
+        sw_observation_done(&seen);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +234,9 @@ int main(void)
         cmocka_unit_test(the_first_rank_that_failed_is_named_with_its_node),
         cmocka_unit_test(times_have_any_unit),
         cmocka_unit_test(a_job_is_stuck_only_after_its_time_and_for_some_reasons),
+        cmocka_unit_test(the_node_of_the_replica_that_could_not_start_is_avoided),
+        cmocka_unit_test(replicas_are_asked_after_a_minute_and_then_seldom),
+        cmocka_unit_test(a_stuck_job_is_told_what_to_do),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,8 @@ class Pods:
 
     def gpus(self, workload):
         compute = self.spec(workload).get("compute", {})
-        return compute.get("gpuDevicesRequest", 0) * compute.get("gpuPortionRequest", 1) * len(self.pod_names(workload))
+        wants = compute.get("gpuDevicesRequest", self.settings["policy_gpus"])
+        return wants * compute.get("gpuPortionRequest", 1) * len(self.pod_names(workload))
 
     def gpus_in_use(self):
         return sum(self.gpus(one) for one in self.live() if one["begun"] and any(
@@ -238,6 +239,9 @@ class Pods:
         if not self.fleet.socket:                # nothing runs here: it stays in its first phase
             return
         wants = self.gpus(workload)
+        if self.spec(workload).get("preemptibility") == "non-preemptible" and wants > self.settings["quota"]:
+            self.turn(workload, "Pending", f"{wants} GPUs are more than the project's quota", "NonPreemptibleOverQuota")
+            return
         if wants and wants + self.gpus_in_use() > self.settings["gpus"]:
             self.event(workload, "Unschedulable", f"0/1 nodes are available: {wants} GPUs are not free")
             self.turn(workload, "Pending", "Not enough resources in the requested node pools", "OverLimit")

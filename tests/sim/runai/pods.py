@@ -42,6 +42,11 @@ def with_times(data):
                     for line in data.split(b"\n")[:-1])
 
 
+def expanded(value, env):
+    """As a kubelet does: $(NAME) of a variable before it is its value, and $$ is $."""
+    return re.sub(r"\$\$|\$\(([^)]*)\)", lambda found: "$" if found[0] == "$$" else env.get(found[1], found[0]), value)
+
+
 class Waiting(Exception):
     """Why pods cannot begin now: the event's reason, and its message."""
 
@@ -95,7 +100,7 @@ class Pods:
             elif "podFieldRef" in one:
                 env[one["name"]] = facts[one["podFieldRef"]["path"]]
             elif "value" in one:
-                env[one["name"]] = one["value"]
+                env[one["name"]] = expanded(one["value"], env)
             elif "exclude" not in one:
                 raise Waiting("Failed", f"Error: the source of variable {one['name']} not found")
         if spec.get("distributedFramework") == "PyTorch":

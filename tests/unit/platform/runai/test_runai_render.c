@@ -337,7 +337,7 @@ static void the_beginning_of_a_worker(void **state)
 static void the_beginning_of_a_job_that_keeps_its_log_and_its_results(void **state)
 {
     struct sw_plan *plan = *state;
-    sw_auto(json) json_t *env = json_object(), *body = NULL;
+    sw_auto(json) json_t *env = json_pack("{s:s, s:s}", "WORLD_SIZE", "4", "MASTER_PORT", "29500"), *body = NULL;
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
     plan->nodes = 4;

@@ -37,7 +37,7 @@
 #define RUNAI_VOLUME     "/slipway-results"
 #define RUNAI_LOG        "SLIPWAY_LOG"           /* variable: payload of the runner that brings the log */
 #define RUNAI_KEPT       "/tmp/slipway-log"      /* its folder in the pod */
-#define RUNAI_LOG_STORED "log_in_store"          /* in the details of a job whose log it brings */
+#define RUNAI_LOG_STORED "log_store"             /* in the details of a job: where it brings its log */
 enum {
     RUNAI_NAME_MAX = 35, RUNAI_NAME_SIZE = RUNAI_NAME_MAX + 1,
     RUNAI_VALUE_MAX = 9000,                      /* characters of a variable; the service takes 10,000 */
@@ -215,8 +215,8 @@ SW_PLATFORM_SLOT(runai, log_fetch);
 
 /* ---- runai_kept_log.c ---- */
 
-/* Where the log of a rank goes in the results store, by the job's outputs; owned; NULL: it has none there. Pure. */
-char *runai_kept_uri(const json_t *outputs, const char *id, int attempt, const char *rank);
+/* Where the logs of a job go in the results store, by its outputs; owned; NULL: none of them goes there. Pure. */
+char *runai_kept_uri(const json_t *outputs, const char *id);
 bool runai_is_kept(const struct sw_jobref *job);
 /* What brings it there, as the text of a payload, owned; NULL + err. */
 char *runai_kept_payload(const struct sw_plan *plan, int attempt, bool with_ca, struct sw_error *err);

@@ -47,7 +47,7 @@ static char *folder_of(const char *to)
     return sw_strndup(to, (size_t)(end - to));
 }
 
-char *runai_kept_uri(const json_t *outputs, const char *id, int attempt, const char *rank)
+char *runai_kept_uri(const json_t *outputs, const char *id)
 {
     size_t i;
     json_t *output;
@@ -58,14 +58,19 @@ char *runai_kept_uri(const json_t *outputs, const char *id, int attempt, const c
         sw_autofree char *folder = to ? folder_of(to) : NULL;
 
         if (folder && strcmp(folder, "s3://") != 0)
-            return sw_format("%s.slipway/%s/attempt-%d/rank-%s/", folder, id, attempt > 1 ? attempt : 1, rank);
+            return sw_format("%s.slipway/%s/", folder, id);
     }
     return NULL;
 }
 
+static char *uri_of(const char *all, int attempt, const char *rank)
+{
+    return sw_format("%sattempt-%d/rank-%s/", all, attempt > 1 ? attempt : 1, rank);
+}
+
 bool runai_is_kept(const struct sw_jobref *job)
 {
-    return sw_json_bool(job->details, RUNAI_LOG_STORED, false);
+    return sw_json_str(job->details, RUNAI_LOG_STORED) != NULL;
 }
 
 static char *command_of(void)
@@ -79,7 +84,7 @@ static char *command_of(void)
 
 char *runai_kept_payload(const struct sw_plan *plan, int attempt, bool with_ca, struct sw_error *err)
 {
-    sw_autofree char *to = runai_kept_uri(plan->outputs, plan->job_id, attempt, "{rank}");
+    sw_autofree char *all = runai_kept_uri(plan->outputs, plan->job_id), *to = uri_of(all, attempt, "{rank}");
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
     sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
     sw_autofree char *text = NULL;
@@ -139,8 +144,8 @@ static json_t *bring_pieces(struct sw_connection *conn, const struct sw_jobref *
     const struct sw_transfer_options options = { .storage = { .env = runai_of(conn)->given.env,
                                                               .env_context = runai_of(conn)->given.env_context } };
     sw_autofree char *number = sw_format("%d", rank);
-    sw_autofree char *uri = runai_is_kept(job) ? runai_kept_uri(json_object_get(job->plan, "outputs"), job->id,
-                                                                job->attempt, number) : NULL;
+    sw_autofree char *uri = runai_is_kept(job) ? uri_of(sw_json_str(job->details, RUNAI_LOG_STORED), job->attempt,
+                                                        number) : NULL;
     sw_auto(sw_transfer_client) struct sw_transfer_client *client = NULL;
     struct sw_error why = { 0 };
 

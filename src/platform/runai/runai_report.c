@@ -100,7 +100,7 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
 static void check_logs(json_t *rows, struct sw_connection *conn, const struct sw_plan *plan,
                        const struct runai_site *site)
 {
-    sw_autofree char *store = runai_kept_uri(plan->outputs, plan->job_id, 1, "0");
+    sw_autofree char *store = runai_kept_uri(plan->outputs, plan->job_id);
     sw_autofree char *message = runai_of(conn)->kubeconfig
         ? sw_format("from the Kubernetes API of %s", runai_of(conn)->kubeconfig)
         : runai_of(conn)->kube_url ? sw_format("from the Kubernetes API at %s, if it takes run:ai's tokens",

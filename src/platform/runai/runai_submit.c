@@ -23,8 +23,10 @@
 void runai_fill_submission(const json_t *workload, const json_t *whole, const struct sw_plan *plan,
                            struct sw_submission *out)
 {
+    sw_autofree char *log = plan && runai_brings_log(whole) ? runai_kept_uri(plan->outputs, plan->job_id) : NULL;
+
     snprintf(out->remote_id, sizeof out->remote_id, "%s", runai_id(workload));
-    out->details = sw_json_object(SW_SUB(RUNAI_LOG_STORED, runai_brings_log(whole) ? json_true() : NULL));
+    out->details = sw_json_object(SW_STR_OPT(RUNAI_LOG_STORED, log));
     out->results_dir = plan ? runai_results_source(plan) : NULL;
 }
 
@@ -90,7 +92,7 @@ static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, co
 /* Only where no other way leads to it: it costs the pod a second runner. */
 static bool keeps_log(struct sw_connection *conn, const struct sw_plan *plan)
 {
-    sw_autofree char *uri = runai_kept_uri(plan->outputs, plan->job_id, 1, "0");
+    sw_autofree char *uri = runai_kept_uri(plan->outputs, plan->job_id);
 
     return uri && !runai_of(conn)->kubeconfig && !runai_reads_kube(conn);
 }

@@ -233,6 +233,7 @@ static void add_head(struct sw_buf *out, const struct sw_payload *payload)
         "#     sh job.sh                                        (results go to ./results)\n"
         "# Secrets are read from the environment by their names; none is in this file.\n"
         "set -u\n"
+        "trap 'exit 143' TERM\n"
         "umask 077\n"
         "slipway_fail() { echo \"slipway: $*\" >&2; exit 74; }\n", payload->job_id);
 }

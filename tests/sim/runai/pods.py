@@ -241,11 +241,11 @@ class Pods:
             workload["desired"] = "Deleted"
 
     def schedule(self, workload):
-        if not self.fleet.socket:                # nothing runs here: it stays in its first phase
-            return
         wants = self.gpus(workload)
         if self.spec(workload).get("preemptibility") == "non-preemptible" and wants > self.settings["quota"]:
             self.turn(workload, "Pending", f"{wants} GPUs are more than the project's quota", "NonPreemptibleOverQuota")
+            return
+        if not self.fleet.socket:                # nothing runs here: it stays in its first phase
             return
         if wants and wants + self.gpus_in_use() > self.settings["gpus"]:
             self.event(workload, "Unschedulable", f"0/1 nodes are available: {wants} GPUs are not free")

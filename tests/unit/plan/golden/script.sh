@@ -5,6 +5,7 @@
 #     sh job.sh                                        (results go to ./results)
 # Secrets are read from the environment by their names; none is in this file.
 set -u
+trap 'exit 143' TERM
 umask 077
 slipway_fail() { echo "slipway: $*" >&2; exit 74; }
 slipway_unpack_runner() {

@@ -69,24 +69,28 @@ static int add_kept_log(const struct sw_plan *plan, int attempt, bool with_ca, j
     return 0;
 }
 
-static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, const struct runai_target *target,
-                      bool *without_ca, json_t *body, struct sw_error *err)
+/* Runner, payload and code as variables, owned; NULL + err. */
+static json_t *chunks_of(struct sw_connection *conn, const struct sw_plan *plan, const struct runai_target *target,
+                         struct sw_error *err)
 {
     static const struct sw_chunk_limits limits = { "run:ai", RUNAI_VALUE_MAX, RUNAI_CHUNKS_MAX };
     sw_autofree char *kept = runai_note_path(conn, plan->job_id, 1, "code");
     sw_autofree char *results = runai_results_dir(plan);
     sw_auto(json) json_t *chunks = json_object(), *outputs = runai_outputs(plan);
     struct sw_plan sent = *plan;                 /* borrows all but the outputs */
+    bool without_ca = false;
 
     sent.outputs = outputs;
     if (sw_chunks_put_job(chunks, RUNAI_CHUNKS, &(struct sw_chunks_job){
             .plan = &sent, .arch = runai_arch_name(runai_job_options(plan->options).arch), .results = results,
             .scratch = "/tmp/slipway-work", .shared = results, .attempt = target->attempt, .kept = kept,
-            .without_ca = without_ca }, &limits, err) < 0 ||
-        (target->keeps_log && add_kept_log(plan, target->attempt, !*without_ca, chunks, err) < 0))
-        return -1;
-    runai_env_add(body, chunks);
-    return 0;
+            .without_ca = &without_ca }, &limits, err) < 0 ||
+        (target->keeps_log && add_kept_log(plan, target->attempt, !without_ca, chunks, err) < 0))
+        return NULL;
+    if (without_ca)
+        runai_warn(conn, "the certificates that this machine names (SSL_CERT_FILE and its like) do not fit into what "
+                   "run:ai takes; the job believes those of its image");
+    return sw_take(chunks);
 }
 
 /* Only where no other way leads to it: it costs the pod a second runner. */
@@ -119,26 +123,24 @@ static int prepare(struct runai_sending *s, const struct runai_site *site, const
     struct runai_target target = { .attempt = s->attempt, .project_id = site->project_id, .owner = owner,
                                    .cluster_id = site->cluster_id,
                                    .keeps_log = keeps_log(s->conn, s->plan) };
-    sw_auto(json) json_t *names = json_object();
-    bool without_ca = false;
+    sw_auto(json) json_t *names = json_object(), *chunks = NULL;
 
     for (size_t i = 0; i < sw_secrets_count(secrets); i++)
         json_object_set_new(names, sw_secrets_name(secrets, i), json_true());
     sw_owner_name(owner);
     s->body = runai_render_body(s->plan, &target, err);          /* refuses before anything is sent */
-    if (!s->body || add_chunks(s->conn, s->plan, &target, &without_ca, s->body, err) < 0 ||
+    if (!s->body || !(chunks = chunks_of(s->conn, s->plan, &target, err)) ||
         runai_pull_secret(s->conn, s->plan, &s->pull, err) < 0 ||
         runai_send_secrets(s->conn, s->plan, s->attempt, secrets, names, &s->secret, err) < 0)
         return -1;
-    if (without_ca)
-        runai_warn(s->conn, "the certificates that this machine names (SSL_CERT_FILE and its like) do not fit into what "
-                   "run:ai takes; the job believes those of its image");
     json_decref(sw_take(s->body));
     target.pull_secret = s->pull;
     target.secret = s->secret;
     target.secret_names = names;
     s->body = runai_render_body(s->plan, &target, err);
-    return s->body ? add_chunks(s->conn, s->plan, &target, &without_ca, s->body, err) : -1;
+    if (s->body)
+        runai_env_add(s->body, chunks);
+    return s->body ? 0 : -1;
 }
 
 /* Nothing of a job that was refused stays. */

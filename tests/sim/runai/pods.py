@@ -38,8 +38,9 @@ def second(number):
 
 def with_times(data):
     """Lines of the fleet's log, each with its time as Kubernetes writes it."""
-    return b"".join(b"%s.%sZ %s\n" % (second(int(line[:10])), line[10:STAMP - 1], line[STAMP:])
-                    for line in data.split(b"\n")[:-1])
+    for seconds in set(re.findall(rb"(?m)^\d{10}(?=\d{9} )", data)):
+        data = re.sub(rb"(?m)^%s(\d{9}) " % seconds, rb"%s.\1Z " % second(int(seconds)), data)
+    return data
 
 
 def expanded(value, env):

@@ -98,6 +98,22 @@ static int hurry(const struct api_batch *batch, const struct sw_job *row, struct
     return batch->platform->hurry(batch->conn, &ref, err);
 }
 
+/* The attempt that is paused goes on: there is no other one to begin. */
+static bool is_paused_there(const struct api_batch *batch, const struct sw_job *row)
+{
+    const struct api_retry_options *options = batch->options;
+
+    return row->phase == SW_PHASE_ACTIVE && row->state == SW_PAUSED && batch->platform->resume &&
+           !options->collect;
+}
+
+static int resume(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
+{
+    const struct sw_jobref ref = sw_job_ref(row);
+
+    return batch->platform->resume(batch->conn, &ref, err);
+}
+
 static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
 {
     const struct api_retry_options *options = batch->options;
@@ -106,6 +122,8 @@ static int check_row(const struct api_batch *batch, const struct sw_job *row, st
         return 0;                      /* it may wait for its next attempt: begin() finds out */
     if (waits_there(batch, row))
         return hurry(batch, row, err);
+    if (is_paused_there(batch, row))
+        return resume(batch, row, err);
     if (row->phase != SW_PHASE_OVER)
         return still_active(row, err);
     return options->collect && check_outputs(batch, row, err) < 0 ? -1 : check_next(batch, row, err);
@@ -138,7 +156,7 @@ static int begin(struct sw_session *session, const struct sw_job *row,
 
     if (row->phase == SW_PHASE_SUBMITTING)
         return send_now(session->store, row, err);
-    if (row->phase == SW_PHASE_ACTIVE)                   /* its platform begins it now */
+    if (row->phase == SW_PHASE_ACTIVE)                   /* its platform begins it now, or goes on with it */
         return 0;
     if (options->collect)
         return sw_store_collect_again(session->store, row->id, row->attempt, command_exit_of(row),

@@ -233,6 +233,7 @@ static void add_head(struct sw_buf *out, const struct sw_payload *payload)
         "#     sh job.sh                                        (results go to ./results)\n"
         "# Secrets are read from the environment by their names; none is in this file.\n"
         "set -u\n"
+        "trap 'exit 143' TERM\n"
         "umask 077\n"
         "slipway_fail() { echo \"slipway: $*\" >&2; exit 74; }\n", payload->job_id);
 }
@@ -303,7 +304,8 @@ void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
     if (payload->ca)
         add_heredoc(out, "\"$slipway_dir/" SW_PAYLOAD_CA "\"", ca->data, ca->length);
     add_results(out, payload);
-    sw_buf_add(out, "umask 022\n"
+    sw_buf_add(out, "[ $# -eq 0 ] || cp \"$1\" \"$slipway_dir/payload.json\" || exit 74\n"
+                    "umask 022\n"
                     "exec \"$slipway_dir/slipway-runner\" all --cleanup \"$slipway_dir\""
                     " \"$slipway_dir/payload.json\"\n");
 }

@@ -210,6 +210,9 @@ struct sw_platform {
     void (*cancel)(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
                    int64_t deadline_ms);
 
+    /* A job that is paused there goes on: `slipway retry` of one. Returns at once. Optional. */
+    int (*resume)(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
+
     /* These jobs are over, and that is written down: copy the end of their logs where the platform may
      * forget them, and put away what their options say they shall not leave. May be called again; what
      * fails stays for cleanup(). Few round trips for all of them. Optional. */

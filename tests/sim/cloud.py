@@ -615,7 +615,7 @@ class Cloud:
         function, names = self.find(method, url.path[len(self.base):])
         rule = function.route
         caller = None if rule["open"] else self.caller(headers)
-        if not re.search(r"application/json|\*/\*", headers.get("Accept", "")):
+        if "Upgrade" not in headers and not re.search(r"application/json|\*/\*", headers.get("Accept", "")):
             raise Refused(406, "the Accept header must name application/json")
         query = self.read_query(rule, url)
         body = self.read_body(rule, headers, data)

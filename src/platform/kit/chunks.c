@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -98,23 +99,41 @@ static int name_parts(size_t runner, size_t payload, const struct sw_bundle *cod
     return -1;
 }
 
+static int put_script(json_t *env, const char *prefix, const struct sw_payload *payload,
+                      const struct sw_runner_bytes *runner, const struct sw_bundle *code,
+                      const struct sw_buf *ca, const struct sw_chunk_limits *limits, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+
+    sw_entrypoint_script(&script, payload, runner, 1, code->bytes ? code : NULL, ca);
+    return sw_chunks_put(env, prefix, script.data, script.length, limits, err);
+}
+
 int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_job *job,
                       const struct sw_chunk_limits *limits, struct sw_error *err)
 {
     const struct sw_plan *plan = job->plan;
     sw_auto(sw_payload) struct sw_payload *payload = payload_of(job, err);
     sw_auto(sw_bundle) struct sw_bundle code = { 0 };
-    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT, script = SW_BUF_INIT;
+    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
     struct sw_runner_bytes runner = { .arch = job->arch };
     sw_autofree char *text = NULL;
+    struct sw_error why = { 0 };
 
     if (!payload || !(text = sw_payload_text(payload, plan, &ca, err)) ||
         sw_code_kept(plan, job->attempt, job->kept, &code, err) < 0 ||
         !(runner.bytes = sw_embedded_runner(job->arch, &runner.size, err)))
         return -1;
-    sw_entrypoint_script(&script, payload, &runner, 1, code.bytes ? &code : NULL, &ca);
-    return sw_chunks_put(env, prefix, script.data, script.length, limits, err) == 0
-               ? 0 : name_parts(runner.size, strlen(text), &code, &ca, err);
+    if (put_script(env, prefix, payload, &runner, &code, &ca, limits, &why) == 0)
+        return 0;
+    if (payload->ca && job->without_ca) {
+        free(sw_take(payload->ca));
+        *job->without_ca = put_script(env, prefix, payload, &runner, &code, &ca, limits, NULL) == 0;
+        if (*job->without_ca)
+            return 0;
+    }
+    sw_pass(err, &why);
+    return name_parts(runner.size, strlen(text), &code, &ca, err);
 }
 
 static void add_functions(struct sw_buf *out)
@@ -133,12 +152,17 @@ void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)
     sw_buf_add_char(out, '\n');
 }
 
-void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines)
+void sw_chunks_command_by(struct sw_buf *out, const char *prefix, const char *lines, const char *runs)
 {
     add_functions(out);
     sw_buf_add(out, lines);
+    sw_buf_addf(out, "sw_script\nsw_chunks %s \"$sw_job\"\n%s\n", prefix, runs);
+}
+
+void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines)
+{
     /* One stream: of two an API may show the end of the first behind the report at the end of the other. */
-    sw_buf_addf(out, "sw_script\nsw_chunks %s \"$sw_job\"\nexec sh \"$sw_job\" 2>&1\n", prefix);
+    sw_chunks_command_by(out, prefix, lines, "exec sh \"$sw_job\" 2>&1");
 }
 
 void sw_chunks_rendezvous(struct sw_buf *out, const struct sw_chunks_ranks *ranks)

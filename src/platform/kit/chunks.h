@@ -34,6 +34,8 @@ struct sw_chunks_job {
     const char *kept;            /* folder of this machine: later attempts send the code of the first */
     const char *shared;          /* folder there that all ranks see; NULL: none */
     const char *cache;           /* folder of inputs that jobs share, unless the plan names one; NULL: none */
+    bool *without_ca;            /* filled in: this machine's certificates did not fit beside the rest and stay
+                                    here; the runner believes the image's and its own. NULL: then it fails */
 };
 /* The same with all that the job needs there: runner, payload, certificates and code, as the script of
  * plan/entrypoint.h. */
@@ -47,6 +49,8 @@ void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file);
  * variables, such as those of sw_chunks_rendezvous(); "": none) run, and the script of sw_chunks_put_job()
  * takes over. */
 void sw_chunks_command(struct sw_buf *out, const char *prefix, const char *lines);
+/* The same with shell of the caller's own that runs the script $sw_job. */
+void sw_chunks_command_by(struct sw_buf *out, const char *prefix, const char *lines, const char *runs);
 
 /* A platform that tells a rank only through variables of its own: the names of those, and where rank N is. */
 struct sw_chunks_ranks {

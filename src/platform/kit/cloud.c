@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { NOTE_MAX = 4096 };
+enum { NOTE_MAX = 64 * 1024 };
 
 const char *sw_cloud_variable(const struct sw_connect_options *config, const char *name)
 {

@@ -150,6 +150,7 @@ const struct sw_platform sw_platform_runai = {
     .log_fetch = runai_log_fetch,
     .log_spools = sw_cloud_log_spools,
     .cancel = runai_cancel,
+    .resume = runai_resume,
     .finalize = runai_finalize,
     .cleanup = runai_cleanup,
     .replicas = runai_replicas,

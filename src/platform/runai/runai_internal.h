@@ -6,8 +6,8 @@
  *     runai_render.c  plan to workload (pure)             runai_storage.c  volumes to data sources (pure)
  *     runai_site.c    project and cluster by name         runai_secrets.c  secrets and logins of registries
  *     runai_submit.c  checks, credentials, the workload   runai_states.c   answers to observations (pure)
- *     runai_jobs.c    list, stop, cleanup, find again     runai_log.c      the two ways to a log
- *     runai_report.c  preflight and inventory
+ *     runai_jobs.c    list, stop, cleanup, find again     runai_log.c      the three ways to a log
+ *     runai_report.c  preflight and inventory             runai_kept_log.c the third: the results store
  */
 #ifndef SW_PLATFORM_RUNAI_INTERNAL_H
 #define SW_PLATFORM_RUNAI_INTERNAL_H
@@ -28,6 +28,9 @@
 #define RUNAI_BOOT       "SLIPWAY_BOOT"          /* what decodes that */
 #define RUNAI_RESULTS    "/results"
 #define RUNAI_VOLUME     "/slipway-results"
+#define RUNAI_LOG        "SLIPWAY_LOG"           /* variable: payload of the runner that brings the log */
+#define RUNAI_KEPT       "/tmp/slipway-log"      /* its folder in the pod */
+#define RUNAI_LOG_STORED "log_store"             /* in the details of a job: where it brings its log */
 enum {
     RUNAI_NAME_MAX = 35, RUNAI_NAME_SIZE = RUNAI_NAME_MAX + 1,
     RUNAI_VALUE_MAX = 9000,                      /* characters of a variable; the service takes 10,000 */
@@ -109,6 +112,7 @@ struct runai_target {                            /* where and how one attempt ru
     const char *project_id, *cluster_id, *owner;
     const char *pull_secret;                     /* NULL: none */
     const char *secret;                          /* Kubernetes secret with the job's own; NULL: none */
+    bool keeps_log;                              /* its log goes to the results store */
     const json_t *secret_names;                  /* object: the names in it */
 };
 
@@ -122,17 +126,20 @@ json_t *runai_render_body(const struct sw_plan *plan, const struct runai_target 
                           struct sw_error *err);
 void runai_env_add(json_t *body, const json_t *variables);      /* name -> text */
 /* The shell text that a container begins with. */
-void runai_bootstrap(const struct sw_plan *plan, const json_t *env, struct sw_buf *out);
+void runai_bootstrap(const struct sw_plan *plan, const struct runai_target *target, const json_t *env,
+                     struct sw_buf *out);
 /* The plan that a workload carries, owned; NULL: none. */
 json_t *runai_plan_of(const json_t *workload);
 const char *runai_mark(const json_t *workload, const char *list,
                        const char *name);     /* NULL: it has none */
+bool runai_brings_log(const json_t *whole);      /* to the results store */
 extern const struct sw_rest_field runai_fields[];
 
 /* Where results are outside of the pod, "pvc:NAME/ID", owned; NULL: they are lost with it. A volume at
- * /results is shared by jobs, so it is mounted beside, and the job's own folder in it becomes /results.
- * */
+ * /results is shared by jobs, so it is mounted beside, and the job's results are in a folder of its own. */
 char *runai_results_source(const struct sw_plan *plan);
+char *runai_results_dir(const struct sw_plan *plan);           /* in the pod; owned */
+json_t *runai_outputs(const struct sw_plan *plan);             /* with that folder for /results; owned */
 
 /* runai_storage.c: pure. `storage` of a workload, owned (may be empty); NULL + err. */
 json_t *runai_storage(const struct sw_plan *plan, struct sw_error *err);
@@ -168,7 +175,9 @@ json_t *runai_whole(struct sw_connection *conn, const json_t *entry, struct sw_e
 /* Its "pods" or "events", owned; NULL + err. */
 json_t *runai_part(struct sw_connection *conn, const json_t *workload, const char *part,
                    struct sw_error *err);
-void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out);
+/* `whole` is what was sent, or how the server shows it: with its spec. */
+void runai_fill_submission(const json_t *workload, const json_t *whole, const struct sw_plan *plan,
+                           struct sw_submission *out);
 SW_PLATFORM_SLOT(runai, observe);
 SW_PLATFORM_SLOT(runai, cancel);
 SW_PLATFORM_SLOT(runai, cleanup);
@@ -178,12 +187,27 @@ SW_PLATFORM_SLOT(runai, replicas);
 SW_PLATFORM_SLOT(runai, adopt);
 SW_PLATFORM_SLOT(runai, jobs);
 SW_PLATFORM_SLOT(runai, orphans);
+SW_PLATFORM_SLOT(runai, resume);
 
 /* ---- runai_log.c ---- */
 
 /* The last lines of a pod's log, owned; NULL: not read. */
-char *runai_log_tail(struct sw_connection *conn, const json_t *pod);
+char *runai_log_tail(struct sw_connection *conn, const struct sw_jobref *job, const json_t *pod, int rank);
+/* Does the Kubernetes API let us read logs? Asked once, where it is not known. */
+bool runai_reads_kube(struct sw_connection *conn);
 SW_PLATFORM_SLOT(runai, log_fetch);
+
+/* ---- runai_kept_log.c ---- */
+
+/* Where the logs of a job go in the results store, by its outputs; owned; NULL: none of them goes there. Pure. */
+char *runai_kept_uri(const json_t *outputs, const char *id);
+bool runai_is_kept(const struct sw_jobref *job);
+/* What brings it there, as the text of a payload, owned; NULL + err. */
+char *runai_kept_payload(const struct sw_plan *plan, int attempt, bool with_ca, struct sw_error *err);
+/* As log_fetch() and runai_log_tail(). */
+int runai_kept_fetch(struct sw_connection *conn, const struct sw_jobref *job, int rank,
+                     const struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
+char *runai_kept_tail(struct sw_connection *conn, const struct sw_jobref *job, int rank);
 
 /* ---- others ---- */
 

@@ -181,15 +181,17 @@ static json_t *get(struct sw_connection *conn, const char *name, struct sw_error
     return entry;
 }
 
-static void add_tails(struct sw_connection *conn, json_t *workload, int count)
+static void add_tails(struct sw_connection *conn, const struct sw_jobref *job, json_t *workload)
 {
+    int count = (int)sw_json_int(job->plan, "nodes", 1);
     json_t *tails = json_object(), *pod;
     size_t i;
 
     json_array_foreach(json_object_get(workload, "pods"), i, pod) {
         int rank = runai_rank_of(pod, count);
         bool failed = sw_text_same(sw_json_str(pod, "k8sPhase"), "Failed");
-        sw_autofree char *tail = rank == 0 || (rank > 0 && failed) ? runai_log_tail(conn, pod) : NULL;
+        sw_autofree char *tail = rank == 0 || (rank > 0 && failed) ? runai_log_tail(conn, job, pod, rank)
+                                                                  : NULL;
         char key[16];
 
         snprintf(key, sizeof key, "%d", rank);
@@ -227,7 +229,7 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *job, json
     if (part)
         json_object_set_new(workload, "pods", part);
     if (state == SW_COMPLETE || state == SW_ERROR)
-        add_tails(conn, workload, (int)sw_json_int(job->plan, "nodes", 1));
+        add_tails(conn, job, workload);
 }
 
 static bool is_over(const json_t *workload)
@@ -268,6 +270,16 @@ int runai_observe(struct sw_connection *conn, struct sw_observation *jobs, size_
 void runai_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
     sw_jobs_cancel(&runai_jobs_api, conn, jobs, count, deadline_ms);
+}
+
+/* ---- resume ---------------------------------------------------------------------------------------- */
+
+int runai_resume(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(json) json_t *workload = get(conn, runai_name(job->id, job->attempt).text, err);
+    sw_auto(json) json_t *one = workload ? json_pack("[O]", workload) : NULL;
+
+    return workload ? batch(conn, one, "resume", err) : -1;
 }
 
 /* ---- put away -------------------------------------------------------------------------------------- */
@@ -375,7 +387,7 @@ int runai_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
         return sw_fail(err, SW_E_NOT_FOUND, "project '%s' has no job '%s'", runai_of(conn)->project, id);
     read = runai_plan_of(whole);
     known = read ? sw_plan_from_json(read, NULL) : NULL;
-    runai_fill_submission(newest, known, receipt);
+    runai_fill_submission(newest, whole, known, receipt);
     signature = runai_mark(whole, "annotations", SW_MARK_SIGNATURE);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     if (plan)

@@ -4,9 +4,11 @@
  *
  *     the Kubernetes API   with a kubeconfig, or at kube_apiserver_url with run:ai's token; of any pod
  *     the Cluster API      a WebSocket at the cluster's own domain, with run:ai's token; of running workloads
+ *     the results store    what the pod brought there (runai_kept_log.c), where an output of the job goes there
  *
- * The first is asked where it is configured. When it refuses the token, or is not configured, the second
- * one is.
+ * The first is asked where it is configured. When it refuses the token, or is not configured, a job whose
+ * output goes to object storage has brought its log there, to the end; of the others only the Cluster API
+ * knows. A log is read in one way, since each of them has its own times.
  */
 #include "platform/runai/runai_internal.h"
 
@@ -133,6 +135,23 @@ static enum sw_log_life life_of(const json_t *pod)
            : sw_text_same(phase, "Running") ? SW_LOG_GROWS : SW_LOG_ENDED;
 }
 
+bool runai_reads_kube(struct sw_connection *conn)
+{
+    const struct runai_site *site = runai_site(conn, NULL);
+    struct sw_rest *rest = site ? kube_client(conn, NULL) : NULL;
+    sw_autofree char *path = rest ? kube_path("v1", site->namespace, "pods", "slipway") : NULL;
+    sw_autofree char *log = path ? sw_format("%s/log", path) : NULL;
+    struct sw_error why = { 0 };
+
+    if (!rest)
+        return false;
+    if (sw_rest_call(rest, &(struct sw_rest_call){ .path = log, .repeatable = true }, NULL, &why) == 0 ||
+        why.code == SW_E_NOT_FOUND || why.code == SW_E_REFUSED)      /* that pod is not there, most likely */
+        return true;
+    runai_of(conn)->kube_refused = why.code == SW_E_CREDENTIAL;
+    return false;
+}
+
 static int no_way(const struct sw_connection *conn, const struct runai_site *site, const struct sw_error *why,
                   struct sw_error *err)
 {
@@ -141,12 +160,13 @@ static int no_way(const struct sw_connection *conn, const struct runai_site *sit
             : "",
             why->code ? ", and " : site->domain ? "" : ", and the cluster has no domain",
             why->code ? why->message : "");
-    return sw_hint(err, "set runai.kubeconfig, or runai.kube_apiserver_url where that takes run:ai's tokens");
+    return sw_hint(err, "set runai.kubeconfig, or runai.kube_apiserver_url where that takes run:ai's tokens, or let "
+                        "an output go to object storage");
 }
 
-static int fetch(struct sw_connection *conn, const json_t *workload, const char *pod,
-                 struct sw_log_cursor *cursor,
-                 const struct sw_log_sink *sink, struct sw_error *err)
+static int fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica, const json_t *workload,
+                 const char *pod, struct sw_log_cursor *cursor, const struct sw_log_sink *sink,
+                 struct sw_error *err)
 {
     const struct runai_site *site = runai_site(conn, err);
     struct sw_error why = { 0 };
@@ -162,6 +182,8 @@ static int fetch(struct sw_connection *conn, const json_t *workload, const char 
         runai_of(conn)->kube_refused = true;
     if (why.code && !rest)
         return sw_pass(err, &why);
+    if (runai_is_kept(job))
+        return runai_kept_fetch(conn, job, replica, cursor, sink, err);
     why = (struct sw_error){ 0 };
     if (site->domain && cursor->life == SW_LOG_GROWS) {
         if (fetch_cluster(conn, site, workload, pod, cursor, sink, &why) == 0)
@@ -185,20 +207,31 @@ static json_t *workload_of(struct sw_connection *conn, const struct sw_jobref *j
     return workload;
 }
 
+/* The pod with its log, or all of it; the results store still has a copy. */
+static bool is_gone(const json_t *workload, const json_t *pods, const json_t *pod, const struct sw_error *why)
+{
+    return pods ? !pod && runai_state(runai_phase(workload), NULL) != SW_PENDING : why->code == SW_E_NOT_FOUND;
+}
+
 int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                     struct sw_log_cursor *cursor,
                     const struct sw_log_sink *sink, struct sw_error *err)
 {
     sw_auto(json) json_t *workload = NULL, *pods = NULL;
+    struct sw_error why = { 0 };
     const json_t *pod;
 
     if (cursor->follow)
         return 0;                                /* no streams: the kit asks again and again */
-    workload = workload_of(conn, job, err);
-    pods = workload ? runai_part(conn, workload, "pods", err) : NULL;
-    if (!pods)
-        return -1;
+    workload = workload_of(conn, job, &why);
+    pods = workload ? runai_part(conn, workload, "pods", &why) : NULL;
     pod = pod_of(pods, replica, (int)sw_json_int(job->plan, "nodes", 1));
+    if (runai_is_kept(job) && is_gone(workload, pods, pod, &why)) {
+        cursor->life = SW_LOG_ENDED;
+        return runai_kept_fetch(conn, job, replica, cursor, sink, err);
+    }
+    if (!pods)
+        return sw_pass(err, &why);
     if (!pod && runai_state(runai_phase(workload), NULL) == SW_PENDING) {
         cursor->life = SW_LOG_NOT_BEGUN;
         return 0;
@@ -208,16 +241,17 @@ int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int
     if (cursor->life == SW_LOG_LIFE_UNKNOWN || life_of(pod) == SW_LOG_NOT_BEGUN)
         cursor->life = life_of(pod);
     return cursor->life == SW_LOG_NOT_BEGUN
-               ? 0 : fetch(conn, workload, sw_json_str(pod, "name"), cursor, sink, err);
+               ? 0 : fetch(conn, job, replica, workload, sw_json_str(pod, "name"), cursor, sink, err);
 }
 
 /* ---- the end of a log ------------------------------------------------------------------------------ */
 
-char *runai_log_tail(struct sw_connection *conn, const json_t *pod)
+char *runai_log_tail(struct sw_connection *conn, const struct sw_jobref *job, const json_t *pod, int rank)
 {
     const struct runai_site *site = runai_site(conn, NULL);
     const char *name = sw_json_str(pod, "name");
     struct sw_rest *rest = site && name ? kube_client(conn, NULL) : NULL;
+    char *tail = rest ? kube_log_tail(rest, site->namespace, name, runai_time_ms(pod, "completedAt")) : NULL;
 
-    return rest ? kube_log_tail(rest, site->namespace, name, runai_time_ms(pod, "completedAt")) : NULL;
+    return tail ? tail : runai_kept_tail(conn, job, rank);
 }

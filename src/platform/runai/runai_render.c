@@ -20,6 +20,8 @@
 #include "platform/kit/chunks.h"
 #include "platform/kit/names.h"
 
+enum { KEEPING_S = 15 };                         /* to bring the end of the log after the job's */
+
 #define COMMAND "/bin/sh"
 #define ARGS    "-c $" RUNAI_BOOT
 /* As words of a command: eval, eval and the rest, which the first eval joins and the second one runs. It
@@ -28,6 +30,9 @@
 
 static const char *const start_text[] = {
 #include "platform/runai/start.sh.inc"
+    NULL
+}, *const keep_text[] = {
+#include "platform/runai/keep_log.sh.inc"
     NULL
 };
 
@@ -138,6 +143,49 @@ char *runai_results_source(const struct sw_plan *plan)
     return results_volume(plan) ? sw_format("%s/%s", results_volume(plan), plan->job_id) : NULL;
 }
 
+char *runai_results_dir(const struct sw_plan *plan)
+{
+    return results_volume(plan) ? sw_format(RUNAI_VOLUME "/%s", plan->job_id) : sw_strdup(RUNAI_RESULTS);
+}
+
+static const char *below_results(const char *path)
+{
+    size_t length = strlen(RUNAI_RESULTS);
+
+    return path && strncmp(path, RUNAI_RESULTS, length) == 0 && (path[length] == '/' || !path[length])
+               ? path + length : NULL;
+}
+
+json_t *runai_outputs(const struct sw_plan *plan)
+{
+    json_t *all = json_deep_copy(plan->outputs), *output;
+    sw_autofree char *results = runai_results_dir(plan);
+    size_t i;
+
+    json_array_foreach(all, i, output) {
+        const char *below = below_results(sw_json_str(output, "path"));
+
+        if (below)
+            json_object_set_new(output, "path", json_sprintf("%s%s", results, below));
+    }
+    return all;
+}
+
+/* The command says /results by itself: then that must lead to the job's own folder. */
+static bool names_results(const struct sw_plan *plan)
+{
+    sw_auto(json) json_t *words = json_array();
+    sw_autofree char *text = NULL;
+
+    json_array_append(words, plan->argv);
+    json_array_append(words, plan->env);
+    json_array_append(words, plan->config);
+    json_array_append(words, plan->args);
+    json_array_append(words, plan->python);
+    text = json_dumps(words, JSON_ENCODE_ANY);
+    return (plan->command && strstr(plan->command, RUNAI_RESULTS)) || (text && strstr(text, RUNAI_RESULTS));
+}
+
 /* Pods of a distributed workload are NAME-worker-N, each reachable by its own name. The operator's
  * MASTER_ADDR, MASTER_PORT and WORLD_SIZE are replaced by ours, which are the same on every platform. */
 static void add_ranks(const struct sw_plan *plan, const json_t *env, struct sw_buf *out)
@@ -151,24 +199,36 @@ static void add_ranks(const struct sw_plan *plan, const json_t *env, struct sw_b
                                                          .port = SW_MASTER_PORT });
 }
 
-void runai_bootstrap(const struct sw_plan *plan, const json_t *env, struct sw_buf *out)
+static void add_text(struct sw_buf *out, const char *const *text)
+{
+    for (; *text; text++)
+        sw_buf_add(out, *text);
+}
+
+void runai_bootstrap(const struct sw_plan *plan, const struct runai_target *target, const json_t *env,
+                     struct sw_buf *out)
 {
     sw_auto(sw_buf) struct sw_buf lines = SW_BUF_INIT;
     json_t *value;
     const char *name;
 
-    for (const char *const *line = start_text; *line; line++)
-        sw_buf_add(&lines, *line);
+    add_text(&lines, start_text);
+    if (target->keeps_log)
+        add_text(&lines, keep_text);
     if (plan->nodes > 1)
         add_ranks(plan, env, &lines);
     if (results_volume(plan))
-        sw_buf_addf(&lines, "sw_own_results " RUNAI_VOLUME " %s\n", plan->job_id);
+        sw_buf_addf(&lines, "sw_own_results " RUNAI_VOLUME "/%s%s\n", plan->job_id,
+                    names_results(plan) ? " needed" : "");
     sw_buf_add(&lines, "unset " RUNAI_BOOT " " RUNAI_START);
     json_object_foreach((json_t *)env, name, value)
         if (sw_text_starts(name, RUNAI_PLAN "_"))
             sw_buf_addf(&lines, " %s", name);
     sw_buf_add_char(&lines, '\n');
-    sw_chunks_command(out, RUNAI_CHUNKS, sw_buf_text(&lines));
+    if (target->keeps_log)
+        sw_chunks_command_by(out, RUNAI_CHUNKS, sw_buf_text(&lines), "sw_keep_log " RUNAI_KEPT);
+    else
+        sw_chunks_command(out, RUNAI_CHUNKS, sw_buf_text(&lines));
 }
 
 /* As ASCII, so that it can be cut anywhere. */
@@ -217,7 +277,7 @@ static json_t *environment(const struct sw_plan *plan, const struct runai_target
 {
     struct runai_job_options options = runai_job_options(plan->options);
     sw_auto(sw_buf) struct sw_buf start = SW_BUF_INIT;
-    sw_autofree char *text = NULL;
+    sw_autofree char *text = NULL, *results = runai_results_dir(plan);
     json_t *env = sw_job_env_own(plan->env);
     bool alone = plan->nodes == 1;
 
@@ -228,10 +288,10 @@ static json_t *environment(const struct sw_plan *plan, const struct runai_target
         .job_id = plan->job_id, .attempt = target->attempt, .nodes = plan->nodes, .gpus_per_node = plan->gpus,
         .world_size_ranks = plan->world_size_ranks, .node_rank = alone ? 0 : -1,
         .master_addr = alone ? "127.0.0.1" : NULL, .worker_addrs = alone ? "" : NULL,
-        .master_port = options.master_port, .results_root = RUNAI_RESULTS, .results_above = RUNAI_RESULTS,
-        .results_dir = RUNAI_RESULTS }, env);
+        .master_port = options.master_port, .results_root = results, .results_above = results,
+        .results_dir = results }, env);
     add_plan(plan, env);
-    runai_bootstrap(plan, env, &start);
+    runai_bootstrap(plan, target, env, &start);
     text = sw_base64(start.data, start.length);
     json_object_set_new(env, RUNAI_START, json_string(text));
     json_object_set_new(env, RUNAI_BOOT, json_string(BOOT));
@@ -311,6 +371,11 @@ const char *runai_mark(const json_t *workload, const char *list, const char *nam
     return sw_named(json_object_get(json_object_get(workload, "spec"), list), name);
 }
 
+bool runai_brings_log(const json_t *whole)
+{
+    return runai_mark(whole, "environmentVariables", RUNAI_LOG) != NULL;
+}
+
 /* ---- resources ------------------------------------------------------------------------------------ */
 
 static json_t *quantity(int64_t bytes)
@@ -338,14 +403,14 @@ static json_t *extended(const json_t *said)
     return list;
 }
 
-/* `gpus: 0` asks for no GPU at all: none of these fields is there. */
+/* `gpus: 0` is said, since a policy of the project may ask for one where nothing is. */
 static json_t *compute(const struct sw_plan *plan, const struct runai_job_options *options)
 {
     bool memory = options->gpu_memory_bytes || options->gpu_memory_limit_bytes, some = plan->gpus > 0;
     double portion = options->gpu_portion > 0 ? options->gpu_portion : 1;
 
     return sw_json_object(
-        SW_SUB("gpuDevicesRequest", some ? json_integer(plan->gpus) : NULL),
+        SW_INT("gpuDevicesRequest", plan->gpus),
         SW_STR_OPT("gpuRequestType", !some ? NULL : memory ? "memory" : "portion"),
         SW_SUB("gpuPortionRequest", some && !memory ? number(portion) : NULL),
         SW_SUB("gpuPortionLimit", some && !memory ? number(options->gpu_portion_limit) : NULL),
@@ -392,7 +457,8 @@ static json_t *spec_of(const struct sw_plan *plan, const struct runai_target *ta
         SW_SUB("security", given(options.security)), SW_STR_OPT("priorityClass", options.priority),
         SW_STR_OPT("preemptibility", options.preemptibility), SW_STR("restartPolicy", "Never"),
         SW_INT("backoffLimit", 0),
-        SW_INT("terminationGracePeriodSeconds", (sw_stop_budget_ms(plan->grace_ms) + 999) / 1000),
+        SW_INT("terminationGracePeriodSeconds", (sw_stop_budget_ms(plan->grace_ms) + 999) / 1000 +
+                                                (target->keeps_log ? KEEPING_S : 0)),
         SW_INT("autoDeletionTimeAfterCompletionSeconds", (keep_ms + 999) / 1000));
 }
 

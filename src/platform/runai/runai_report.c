@@ -67,16 +67,19 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
     }
 }
 
-static void check_logs(json_t *rows, struct sw_connection *conn, const struct runai_site *site)
+static void check_logs(json_t *rows, struct sw_connection *conn, const struct sw_plan *plan,
+                       const struct runai_site *site)
 {
+    sw_autofree char *store = runai_kept_uri(plan->outputs, plan->job_id);
     sw_autofree char *message = runai_of(conn)->kubeconfig
         ? sw_format("from the Kubernetes API of %s", runai_of(conn)->kubeconfig)
         : runai_of(conn)->kube_url ? sw_format("from the Kubernetes API at %s, if it takes run:ai's tokens",
                                      runai_of(conn)->kube_url)
+        : store ? sw_format("from the results store, %s", store)
         : site->domain ? sw_format("from the Cluster API at %s, while a job runs", site->domain) : NULL;
 
     sw_finding(rows, "logs", message != NULL, message ? message : "there is no way to them",
-               "set runai.kubeconfig or runai.kube_apiserver_url");
+               "set runai.kubeconfig or runai.kube_apiserver_url, or let an output go to object storage");
 }
 
 json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
@@ -104,7 +107,7 @@ json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan 
     check_cluster(rows, clusters, site);
     check_quota(rows, plan, runai_find_project(projects, runai_of(conn)->project, site->cluster_id, NULL));
     check_pools(rows, conn, plan, site);
-    check_logs(rows, conn, site);
+    check_logs(rows, conn, plan, site);
     if (runai_preflight(conn, plan, &why) < 0)
         sw_finding_error(rows, "job", &why);
     return rows;

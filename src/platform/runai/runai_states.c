@@ -31,7 +31,7 @@ static const struct sw_state_word phases[] = {
     { "Completed",    SW_COMPLETE, NULL },
     { "Failed",       SW_ERROR,    NULL },
     { "Stopping",     SW_PAUSED,   "it is being suspended" },
-    { "Stopped",      SW_PAUSED,   "it is suspended in run:ai; resume it there" },
+    { "Stopped",      SW_PAUSED,   "it is suspended in run:ai; `slipway retry` resumes it" },
     { "Deleting",     SW_CANCELED, "it is being deleted in run:ai" },
     { "Terminating",  SW_CANCELED, "it is being ended in run:ai" },
     { "Unknown",      SW_UNKNOWN,  "run:ai does not know its phase: the cluster may be out of its reach" },

@@ -20,9 +20,14 @@
 #include "platform/kit/chunks.h"
 #include "platform/kit/sending.h"
 
-void runai_fill_submission(const json_t *workload, const struct sw_plan *plan, struct sw_submission *out)
+void runai_fill_submission(const json_t *workload, const json_t *whole, const struct sw_plan *plan,
+                           struct sw_submission *out)
 {
+    sw_autofree char *log = plan && runai_brings_log(whole) ? runai_kept_uri(plan->outputs, plan->job_id) : NULL;
+
     sw_jobs_receipt(out, runai_id(workload), NULL);
+    if (log)
+        json_object_set_new(out->details, RUNAI_LOG_STORED, sw_json_text(log));
     out->results_dir = plan ? runai_results_source(plan) : NULL;
 }
 
@@ -47,25 +52,54 @@ static int adopt_named(struct sw_connection *conn, const struct sw_plan *plan, c
                 name);
         return sw_hint(err, "delete it in run:ai, or submit the job again: it then gets another id");
     }
-    runai_fill_submission(entry, plan, receipt);
+    runai_fill_submission(entry, whole, plan, receipt);
     return 1;
 }
 
-static int add_chunks(struct sw_connection *conn, const struct sw_plan *plan, int attempt, json_t *body,
-                      struct sw_error *err)
+static int add_kept_log(const struct sw_plan *plan, int attempt, bool with_ca, json_t *variables,
+                        struct sw_error *err)
+{
+    sw_autofree char *text = runai_kept_payload(plan, attempt, with_ca, err);
+
+    if (!text)
+        return -1;
+    if (strlen(text) > RUNAI_VALUE_MAX / 2)      /* '$' may be doubled */
+        return sw_fail(err, SW_E_SPEC, "the settings of the job's data have %zu characters, and %d fit", strlen(text),
+                       RUNAI_VALUE_MAX / 2);
+    json_object_set_new(variables, RUNAI_LOG, json_string(text));
+    return 0;
+}
+
+/* Runner, payload and code as variables, owned; NULL + err. */
+static json_t *chunks_of(struct sw_connection *conn, const struct sw_plan *plan, const struct runai_target *target,
+                         struct sw_error *err)
 {
     static const struct sw_chunk_limits limits = { "run:ai", RUNAI_VALUE_MAX, RUNAI_CHUNKS_MAX };
     sw_autofree char *kept = sw_cloud_note_path(conn, plan->job_id, 1, "code");
-    sw_auto(json) json_t *chunks = json_object();
+    sw_autofree char *results = runai_results_dir(plan);
+    sw_auto(json) json_t *chunks = json_object(), *outputs = runai_outputs(plan);
+    struct sw_plan sent = *plan;                 /* borrows all but the outputs */
+    bool without_ca = false;
 
+    sent.outputs = outputs;
     if (sw_chunks_put_job(chunks, RUNAI_CHUNKS, &(struct sw_chunks_job){
-            .plan = plan, .arch = runai_arch_name(runai_job_options(plan->options).arch),
-            .results = RUNAI_RESULTS,
-            .scratch = "/tmp/slipway-work", .shared = RUNAI_RESULTS,
-            .attempt = attempt, .kept = kept }, &limits, err) < 0)
-        return -1;
-    runai_env_add(body, chunks);
-    return 0;
+            .plan = &sent, .arch = runai_arch_name(runai_job_options(plan->options).arch), .results = results,
+            .scratch = "/tmp/slipway-work", .shared = results, .attempt = target->attempt, .kept = kept,
+            .without_ca = &without_ca }, &limits, err) < 0 ||
+        (target->keeps_log && add_kept_log(plan, target->attempt, !without_ca, chunks, err) < 0))
+        return NULL;
+    if (without_ca)
+        sw_cloud_warn(conn, "the certificates that this machine names (SSL_CERT_FILE and its like) do not fit into what "
+                   "run:ai takes; the job believes those of its image");
+    return sw_take(chunks);
+}
+
+/* Only where no other way leads to it: it costs the pod a second runner. */
+static bool keeps_log(struct sw_connection *conn, const struct sw_plan *plan)
+{
+    sw_autofree char *uri = runai_kept_uri(plan->outputs, plan->job_id);
+
+    return uri && !runai_of(conn)->kubeconfig && !runai_reads_kube(conn);
 }
 
 struct runai_sending {
@@ -88,14 +122,15 @@ static int prepare(struct runai_sending *s, const struct runai_site *site, const
 {
     char owner[128];
     struct runai_target target = { .attempt = s->attempt, .project_id = site->project_id, .owner = owner,
-                                   .cluster_id = site->cluster_id };
-    sw_auto(json) json_t *names = json_object();
+                                   .cluster_id = site->cluster_id,
+                                   .keeps_log = keeps_log(s->conn, s->plan) };
+    sw_auto(json) json_t *names = json_object(), *chunks = NULL;
 
     for (size_t i = 0; i < sw_secrets_count(secrets); i++)
         json_object_set_new(names, sw_secrets_name(secrets, i), json_true());
     sw_owner_name(owner);
     s->body = runai_render_body(s->plan, &target, err);          /* refuses before anything is sent */
-    if (!s->body || add_chunks(s->conn, s->plan, s->attempt, s->body, err) < 0 ||
+    if (!s->body || !(chunks = chunks_of(s->conn, s->plan, &target, err)) ||
         runai_pull_secret(s->conn, s->plan, &s->pull, err) < 0 ||
         runai_send_secrets(s->conn, s->plan, s->attempt, secrets, names, &s->secret, err) < 0)
         return -1;
@@ -104,7 +139,9 @@ static int prepare(struct runai_sending *s, const struct runai_site *site, const
     target.secret = s->secret;
     target.secret_names = names;
     s->body = runai_render_body(s->plan, &target, err);
-    return s->body ? add_chunks(s->conn, s->plan, s->attempt, s->body, err) : -1;
+    if (s->body)
+        runai_env_add(s->body, chunks);
+    return s->body ? 0 : -1;
 }
 
 /* Nothing of a job that was refused stays. */
@@ -117,7 +154,7 @@ static int send(struct runai_sending *s, struct sw_submission *receipt, struct s
     int adopted;
 
     if (sw_cloud_call(s->conn, "POST", path, s->body, &made, &why) == 0) {
-        runai_fill_submission(made, s->plan, receipt);
+        runai_fill_submission(made, s->body, s->plan, receipt);
         if (receipt->remote_id[0])
             return 0;
         sw_fail(&why, SW_E_UNREACHABLE, "run:ai made the workload and did not tell its id");

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# start.sh - what a container finds out before the job begins. Ends the shell with 74 when it cannot.
+# start.sh - what a container does before the job begins. Ends the shell with 74 when it cannot.
 #
 #     sw_worker              which pod of a distributed workload this is: they are called NAME-worker-N, and N is
 #                            the rank. Sets sw_index (N) and sw_workers (NAME-worker).
-#     sw_own_results VOLUME ID   /results becomes the job's own folder of a volume that jobs share.
+#     sw_own_results FOLDER [needed]   the job's own folder of a volume that jobs share; /results leads there where
+#                            the image's user may make it so. With `needed` the job says /results itself.
+
+# Until the runner takes over: the first process of a container has no signal handlers but its own.
+trap 'exit 143' TERM
 
 sw_worker() {
     sw_name=${HOSTNAME:-$(cat /etc/hostname)}
@@ -20,8 +24,14 @@ sw_worker() {
 }
 
 sw_own_results() {
-    if ! mkdir -p "$1/$2" || { [ -d /results ] && ! rmdir /results; } || ! ln -s "$1/$2" /results; then
-        echo "slipway: /results cannot be made a link to $1/$2; this image or user does not allow it" >&2
+    mkdir -p "$1" || {
+        echo "slipway: the volume of the results cannot be written to: $1" >&2
         exit 74
-    fi
+    }
+    { [ ! -d /results ] || [ -L /results ] || rmdir /results; } 2>&- && ln -s "$1" /results 2>&- && return
+    [ "${2:-}" != needed ] && [ ! -e /results ] || {
+        echo "slipway: /results cannot lead to $1, since this user may not write to /; let the job use" \
+            "\$SLIPWAY_RESULTS_DIR or {results_dir} instead of /results" >&2
+        exit 74
+    }
 }

@@ -38,8 +38,14 @@ def second(number):
 
 def with_times(data):
     """Lines of the fleet's log, each with its time as Kubernetes writes it."""
-    return b"".join(b"%s.%sZ %s\n" % (second(int(line[:10])), line[10:STAMP - 1], line[STAMP:])
-                    for line in data.split(b"\n")[:-1])
+    for seconds in set(re.findall(rb"(?m)^\d{10}(?=\d{9} )", data)):
+        data = re.sub(rb"(?m)^%s(\d{9}) " % seconds, rb"%s.\1Z " % second(int(seconds)), data)
+    return data
+
+
+def expanded(value, env):
+    """As a kubelet does: $(NAME) of a variable before it is its value, and $$ is $."""
+    return re.sub(r"\$\$|\$\(([^)]*)\)", lambda found: "$" if found[0] == "$$" else env.get(found[1], found[0]), value)
 
 
 class Waiting(Exception):
@@ -95,7 +101,7 @@ class Pods:
             elif "podFieldRef" in one:
                 env[one["name"]] = facts[one["podFieldRef"]["path"]]
             elif "value" in one:
-                env[one["name"]] = one["value"]
+                env[one["name"]] = expanded(one["value"], env)
             elif "exclude" not in one:
                 raise Waiting("Failed", f"Error: the source of variable {one['name']} not found")
         if spec.get("distributedFramework") == "PyTorch":
@@ -166,7 +172,8 @@ class Pods:
 
     def gpus(self, workload):
         compute = self.spec(workload).get("compute", {})
-        return compute.get("gpuDevicesRequest", 0) * compute.get("gpuPortionRequest", 1) * len(self.pod_names(workload))
+        wants = compute.get("gpuDevicesRequest", self.settings["policy_gpus"])
+        return wants * compute.get("gpuPortionRequest", 1) * len(self.pod_names(workload))
 
     def gpus_in_use(self):
         return sum(self.gpus(one) for one in self.live() if one["begun"] and any(
@@ -235,9 +242,12 @@ class Pods:
             workload["desired"] = "Deleted"
 
     def schedule(self, workload):
+        wants = self.gpus(workload)
+        if self.spec(workload).get("preemptibility") == "non-preemptible" and wants > self.settings["quota"]:
+            self.turn(workload, "Pending", f"{wants} GPUs are more than the project's quota", "NonPreemptibleOverQuota")
+            return
         if not self.fleet.socket:                # nothing runs here: it stays in its first phase
             return
-        wants = self.gpus(workload)
         if wants and wants + self.gpus_in_use() > self.settings["gpus"]:
             self.event(workload, "Unschedulable", f"0/1 nodes are available: {wants} GPUs are not free")
             self.turn(workload, "Pending", "Not enough resources in the requested node pools", "OverLimit")

@@ -5,6 +5,7 @@
 #     sh job.sh                                        (results go to ./results)
 # Secrets are read from the environment by their names; none is in this file.
 set -u
+trap 'exit 143' TERM
 umask 077
 slipway_fail() { echo "slipway: $*" >&2; exit 74; }
 slipway_unpack_runner() {
@@ -51,5 +52,6 @@ if [ -z "${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}" ] && [ $$ != 1 ] && [ ! -d /r
     export TAO_RESULTS_ROOT
     echo "slipway: results go to $TAO_RESULTS_ROOT/golden-aaaaaaaa" >&2
 fi
+[ $# -eq 0 ] || cp "$1" "$slipway_dir/payload.json" || exit 74
 umask 022
 exec "$slipway_dir/slipway-runner" all --cleanup "$slipway_dir" "$slipway_dir/payload.json"

@@ -121,9 +121,9 @@ static void one_node_is_a_training(void **state)
     compare(plan, "training.json");
 }
 
-static void no_gpu_is_no_request_for_one(void **state)
+static void no_gpu_is_said(void **state)
 {
-    compare(*state, "no-gpu.json");
+    compare(*state, "training-no-gpu.json");
 }
 
 static void several_nodes_are_workers_without_a_master(void **state)
@@ -143,7 +143,7 @@ static void a_part_of_a_gpu(void **state)
     plan->gpus = 1;
     option(plan, "gpu_portion", "0.25");
     option(plan, "gpu_portion_limit", "0.5");
-    compare(plan, "portion.json");
+    compare(plan, "training-portion.json");
 }
 
 static void memory_of_a_gpu(void **state)
@@ -152,7 +152,7 @@ static void memory_of_a_gpu(void **state)
 
     plan->gpus = 1;
     option(plan, "gpu_memory", "\"20GiB\"");
-    compare(plan, "gpu-memory.json");
+    compare(plan, "training-gpu-memory.json");
 }
 
 static void all_that_can_be_said(void **state)
@@ -187,7 +187,7 @@ static void all_that_can_be_said(void **state)
     target.pull_secret = "dockerregistry-slipway-pull-0123";
     target.secret = "genericsecret-train-abcdefgh";
     target.secret_names = names;
-    compare(plan, "everything.json");
+    compare(plan, "training-everything.json");
     target.secret_names = NULL;
 }
 
@@ -205,7 +205,7 @@ static void every_data_source(void **state)
            " \"access_key\": \"s3-key\"},"
            " \"/etc/app\": {\"source\": \"config_map:settings\", \"sub_path\": \"app.yaml\"},"
            " \"/etc/keys\": \"secret:keys\", \"/scratch\": \"empty\"}");
-    compare(plan, "volumes.json");
+    compare(plan, "training-volumes.json");
 }
 
 /* ---- refusals ------------------------------------------------------------------------------------- */
@@ -330,8 +330,61 @@ static void the_beginning_of_a_worker(void **state)
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
     plan->nodes = 4;
-    runai_bootstrap(plan, env, &text);
+    runai_bootstrap(plan, &target, env, &text);
     compare_text("bootstrap-worker.sh", sw_buf_text(&text));
+}
+
+static void the_beginning_of_a_job_that_keeps_its_log_and_its_results(void **state)
+{
+    struct sw_plan *plan = *state;
+    sw_auto(json) json_t *env = json_pack("{s:s, s:s}", "WORLD_SIZE", "4", "MASTER_PORT", "29500"), *body = NULL;
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    plan->nodes = 4;
+    option(plan, "volumes", "{\"/results\": \"pvc:team\"}");
+    target.keeps_log = true;
+    runai_bootstrap(plan, &target, env, &text);
+    compare_text("bootstrap-keeping.sh", sw_buf_text(&text));
+    body = body_of(plan);
+    target.keeps_log = false;
+    assert_true(json_string_length(json_object_get(variable(body, RUNAI_START), "value")) <= RUNAI_VALUE_MAX);
+}
+
+static void outputs_below_results_are_those_of_the_volume(void **state)
+{
+    struct sw_plan *plan = *state;
+    sw_auto(json) json_t *found = NULL, *wanted = json_loads("[{\"path\": \"/slipway-results/train-abcdefgh\"},"
+        "{\"path\": \"/slipway-results/train-abcdefgh/a\", \"to\": \"s3://b/\"}, {\"path\": \"/results-of-others\"}]", 0, NULL);
+
+    json_decref(plan->outputs);
+    plan->outputs = json_loads("[{\"path\": \"/results\"}, {\"path\": \"/results/a\", \"to\": \"s3://b/\"},"
+                               "{\"path\": \"/results-of-others\"}]", 0, NULL);
+    option(plan, "volumes", "{\"/results\": \"pvc:team\"}");
+    found = runai_outputs(plan);
+    assert_true(json_equal(found, wanted));
+}
+
+static void a_log_goes_beside_the_first_output_in_object_storage(void **state)
+{
+    static const struct { const char *outputs, *uri; } rows[] = {
+        { "[]", NULL }, { "[{\"path\": \"/out\"}]", NULL }, { "[{\"to\": \"/lustre/out/\"}]", NULL },
+        { "[{\"to\": \"s3://b/{id}/\"}]", "s3://b/train-abcdefgh/.slipway/train-abcdefgh/" },
+        { "[{\"to\": \"/x\"}, {\"to\": \"s3://b/k/model.bin\"}]",
+          "s3://b/k/.slipway/train-abcdefgh/" },
+        { "[{\"to\": \"s3://b/k/r-{rank}/out/\"}]", "s3://b/k/.slipway/train-abcdefgh/" },
+        { "[{\"to\": \"s3://b\"}]", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(json) json_t *outputs = json_loads(rows[i].outputs, 0, NULL);
+        sw_autofree char *uri = runai_kept_uri(outputs, "train-abcdefgh");
+
+        if (rows[i].uri)
+            assert_string_equal(uri, rows[i].uri);
+        else
+            assert_null(uri);
+    }
 }
 
 static char *run_shell(const char *const shell[2], const json_t *body, const char *script)
@@ -386,7 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(one_node_is_a_training),
-        CASE(no_gpu_is_no_request_for_one),
+        CASE(no_gpu_is_said),
         CASE(several_nodes_are_workers_without_a_master),
         CASE(a_part_of_a_gpu),
         CASE(memory_of_a_gpu),
@@ -398,6 +451,9 @@ int main(void)
         CASE(a_name_has_at_most_35_characters_and_its_random_end),
         CASE(a_workload_carries_its_plan),
         CASE(the_beginning_of_a_worker),
+        CASE(the_beginning_of_a_job_that_keeps_its_log_and_its_results),
+        CASE(outputs_below_results_are_those_of_the_volume),
+        CASE(a_log_goes_beside_the_first_output_in_object_storage),
         CASE(every_shell_begins_with_the_variable),
     };
 

@@ -51,6 +51,8 @@ sw_results() {
     mkdir -p "$1"
     [ -e /results ] || [ -L /results ] || ln -s "$1" /results 2>/dev/null || :
 }
+# Until the runner takes over: the first process of a container has no signal handlers but its own.
+trap 'exit 143' TERM
 sw_worker() {
     sw_name=${HOSTNAME:-$(cat /etc/hostname)}
     sw_index=${sw_name##*-}
@@ -63,10 +65,16 @@ sw_worker() {
     esac
 }
 sw_own_results() {
-    if ! mkdir -p "$1/$2" || { [ -d /results ] && ! rmdir /results; } || ! ln -s "$1/$2" /results; then
-        echo "slipway: /results cannot be made a link to $1/$2; this image or user does not allow it" >&2
+    mkdir -p "$1" || {
+        echo "slipway: the volume of the results cannot be written to: $1" >&2
         exit 74
-    fi
+    }
+    { [ ! -d /results ] || [ -L /results ] || rmdir /results; } 2>&- && ln -s "$1" /results 2>&- && return
+    [ "${2:-}" != needed ] && [ ! -e /results ] || {
+        echo "slipway: /results cannot lead to $1, since this user may not write to /; let the job use" \
+            "\$SLIPWAY_RESULTS_DIR or {results_dir} instead of /results" >&2
+        exit 74
+    }
 }
 sw_worker
 sw_total=4

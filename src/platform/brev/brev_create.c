@@ -60,9 +60,8 @@ double brev_price_of(struct brev_connection *conn, const char *type)
     return price;
 }
 
-char *brev_cost_text(struct brev_connection *conn, const json_t *instance)
+char *brev_cost_text(struct brev_connection *conn, const char *type)
 {
-    const char *type = sw_json_str(instance, "instance_type");
     double price = brev_price_of(conn, type);
 
     if (price < 0)
@@ -104,7 +103,7 @@ static char *left_behind(struct brev_connection *conn, const json_t *before, con
 
         if (!sw_text_starts(sw_json_str(each, "name"), name) || brev_find(before, sw_json_str(each, "id")))
             continue;
-        cost = brev_cost_text(conn, each);
+        cost = brev_cost_text(conn, sw_json_str(each, "instance_type"));
         sw_buf_addf(&all, "%s'%s' (%s, %s)", all.length ? ", " : "", sw_json_str(each, "name"),
                     sw_json_str(each, "status"), cost);
     }
@@ -140,14 +139,12 @@ static int create(struct brev_connection *conn, const struct sw_plan *plan, cons
 {
     sw_auto(json) json_t *types = brev_plan_types(conn, plan, err);
     sw_autofree char *list = types ? docker_gpu_join(types) : NULL, *text = NULL, *news = NULL, *cost = NULL;
-    sw_auto(json) json_t *first = NULL;
     struct sw_error why = { 0 };
     int version;
 
     if (!types || brev_check_version(conn, &version, err) < 0)
         return -1;
-    first = sw_json_object(SW_STR("instance_type", json_string_value(json_array_get(types, 0))));
-    cost = brev_cost_text(conn, first);
+    cost = brev_cost_text(conn, json_string_value(json_array_get(types, 0)));
     news = sw_format("creating the instance %s (%s)", name, cost);
     brev_warn(conn, news);
     if (note_created(conn, name, err) < 0)

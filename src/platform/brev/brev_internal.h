@@ -202,7 +202,7 @@ void brev_warn(const struct brev_connection *conn, const char *text);
 /* Per hour, of a type; below 0: not known. */
 double brev_price_of(struct brev_connection *conn, const char *type);
 /* "A2-HIGHGPU-1G, 1.20 USD per hour" */
-char *brev_cost_text(struct brev_connection *conn, const json_t *instance);
+char *brev_cost_text(struct brev_connection *conn, const char *type);
 /* The types for this plan: those that are named, else the cheapest that fit; owned. SW_E_REFUSED. */
 json_t *brev_plan_types(struct brev_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 /* GPUs that a job needs on its instance. */

@@ -77,14 +77,10 @@ static bool check_login(struct brev_connection *conn, json_t *rows)
 static void check_offer(struct brev_connection *conn, const struct sw_plan *plan, json_t *rows)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *types = brev_plan_types(conn, plan, &why), *first = NULL;
-    sw_autofree char *cost = NULL, *message = NULL;
+    sw_auto(json) json_t *types = brev_plan_types(conn, plan, &why);
+    sw_autofree char *cost = types ? brev_cost_text(conn, json_string_value(json_array_get(types, 0))) : NULL;
+    sw_autofree char *message = types ? sw_format("would create %s", cost) : NULL;
 
-    if (types) {
-        first = sw_json_object(SW_STR("instance_type", json_string_value(json_array_get(types, 0))));
-        cost = brev_cost_text(conn, first);
-        message = sw_format("would create %s", cost);
-    }
     add(rows, "instance type", message, &why);
 }
 
@@ -95,7 +91,8 @@ static void check_instance(struct brev_connection *conn, const struct sw_plan *p
     struct sw_error why = { 0 };
     sw_auto(json) json_t *list = brev_list(conn, BREV_NOW, &why), *more = NULL;
     const json_t *found = brev_find(list, wanted);
-    sw_autofree char *cost = found ? brev_cost_text(conn, found) : NULL, *message = NULL;
+    sw_autofree char *cost = found ? brev_cost_text(conn, sw_json_str(found, "instance_type")) : NULL;
+    sw_autofree char *message = NULL;
     struct sw_connection *docker = NULL;
     const char *note = "";
     enum brev_use use = found ? brev_use(found, &note) : BREV_FAILED;

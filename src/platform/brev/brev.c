@@ -33,12 +33,12 @@ static void brev_close(struct sw_connection *closing)
 
     if (!conn)
         return;
+    sw_log_spools_close(conn->spools);               /* its open streams are the engines' */
     for (size_t i = 0; i < conn->engine_count; i++) {
         brev_engine_close(conn->engines[i].docker);
         free(conn->engines[i].id);
     }
     free(conn->engines);
-    sw_log_spools_close(conn->spools);
     sw_secret_free(conn->token);
     json_decref(conn->types[0]);
     json_decref(conn->types[1]);

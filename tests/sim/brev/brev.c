@@ -29,8 +29,7 @@
 enum { WORDS_MOST = 64, FILE_MOST = 1 << 20, NAME_MOST = 63, LISTS_UNTIL_GONE = 2 };
 
 static json_t *world;                /* the state, held under its lock */
-static int world_fd = -1;
-static const char *home;
+static const char *folder, *home;
 
 static struct {                      /* the words of this call */
     const char *flags[WORDS_MOST], *values[WORDS_MOST], *plain[WORDS_MOST];
@@ -39,15 +38,13 @@ static struct {                      /* the words of this call */
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
+/* The new state takes the place of the old at once: a client that is killed may take this process with it. */
 static _Noreturn void finish(int code)
 {
-    sw_autofree char *text = sw_json_dump(world);
+    sw_autofree char *text = sw_json_dump(world), *path = sw_format("%s/state.json", folder);
 
     fflush(NULL);
-    if (lseek(world_fd, 0, SEEK_SET) != 0 || ftruncate(world_fd, 0) < 0 ||
-        write(world_fd, text, strlen(text)) != (ssize_t)strlen(text))
-        abort();
-    _exit(code);                     /* the lock goes with the descriptor */
+    _exit(sw_file_write(path, text, strlen(text), 0600, NULL) < 0 ? 70 : code);
 }
 
 static _Noreturn void fail(const char *fmt, ...) SW_PRINTF(1, 2);
@@ -100,10 +97,10 @@ static json_t *brev_file(const char *name)     /* of ~/.brev; owned; NULL: none 
 
 static void write_brev_file(const char *name, json_t *document)
 {
-    sw_autofree char *folder = sw_format("%s/.brev", home), *path = sw_format("%s/%s", folder, name);
+    sw_autofree char *ours = sw_format("%s/.brev", home), *path = sw_format("%s/%s", ours, name);
     sw_autofree char *text = sw_json_dump(document);
 
-    if (sw_mkdirs(folder, 0700, NULL) < 0 || sw_file_write(path, text, strlen(text), 0600, NULL) < 0)
+    if (sw_mkdirs(ours, 0700, NULL) < 0 || sw_file_write(path, text, strlen(text), 0600, NULL) < 0)
         fail("cannot write %s", path);
     json_decref(document);
 }
@@ -539,18 +536,19 @@ static void read_words(const struct command *command, char **words)
 
 /* ---- the call ------------------------------------------------------------------------------------ */
 
-static void open_world(const char *folder)
+/* The lock goes with the process. */
+static void open_world(void)
 {
-    sw_autofree char *path = sw_format("%s/state.json", folder);
+    sw_autofree char *path = sw_format("%s/state.json", folder), *lock = sw_format("%s/lock", folder);
+    int held = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-    world_fd = open(path, O_RDWR | O_CLOEXEC);
-    if (world_fd < 0 || flock(world_fd, LOCK_EX) < 0 || !(world = json_loadfd(world_fd, 0, NULL))) {
+    if (held < 0 || flock(held, LOCK_EX) < 0 || !(world = json_load_file(path, 0, NULL))) {
         fprintf(stderr, "brev: there is no world at %s\n", path);
         _exit(70);
     }
 }
 
-static void note_call(const char *folder, char **words)
+static void note_call(char **words)
 {
     sw_autofree char *path = sw_format("%s/calls", folder), *line = NULL;
     sw_auto(json) json_t *argv = json_array(), *all = NULL;
@@ -568,13 +566,14 @@ static void note_call(const char *folder, char **words)
 
 int main(int argc, char **argv)
 {
-    const char *folder = getenv("SLIPWAY_BREV_WORLD"), *word = argc > 1 ? argv[1] : "";
+    const char *word = argc > 1 ? argv[1] : "";
 
+    folder = getenv("SLIPWAY_BREV_WORLD");
     home = getenv("HOME");
     if (!folder || !home)
         return 70;
-    open_world(folder);
-    note_call(folder, argv + 1);
+    open_world();
+    note_call(argv + 1);
     if (strcmp(word, "--version") == 0 && argc == 2) {
         printf("\nCurrent version: %s\n\nYou're up to date!\n", sw_json_str(world, "version"));
         finish(0);

@@ -31,21 +31,25 @@ class World:
     def make(self, ssh):
         """`ssh`: where every instance really is: {"host","port","user","key"}."""
         os.makedirs(self.folder, mode=0o700)
-        with open(self.path, "w", encoding="utf-8") as out:
-            json.dump({"ssh": ssh, "types": TYPES, "tokens": ["tok-good"], "orgs": [{"name": "lab", "id": "org-1"},
-                                                                   {"name": "other", "id": "org-2"}],
-                       "version": "v0.6.327", "instances": [], "made": 0, "faults": {}}, out)
+        self.write({"ssh": ssh, "types": TYPES, "tokens": ["tok-good"],
+                    "orgs": [{"name": "lab", "id": "org-1"}, {"name": "other", "id": "org-2"}],
+                    "version": "v0.6.327", "instances": [], "made": 0, "faults": {}})
+
+    def write(self, state):
+        """A process that is killed leaves the old state or the new one."""
+        with open(f"{self.path}.new", "w", encoding="utf-8") as out:
+            json.dump(state, out)
+        os.replace(f"{self.path}.new", self.path)
 
     @contextlib.contextmanager
     def held(self):
         """The state, to be read and changed."""
-        with open(self.path, "r+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            state = json.load(file)
+        with open(f"{self.folder}/lock", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with open(self.path, encoding="utf-8") as file:
+                state = json.load(file)
             yield state
-            file.seek(0)
-            file.truncate()
-            json.dump(state, file)
+            self.write(state)
 
     def add(self, name, kind="g5.xlarge"):
         """An instance that is ready."""

@@ -213,7 +213,8 @@ static int is_ready(struct waiting *wait, const json_t *list, json_t **instance,
         return 1;
     }
     wait->note = "is ready, and its Docker engine does not answer yet";
-    if (!wait->fresh || (why.code != SW_E_UNREACHABLE && why.code != SW_E_TIMEOUT && why.code != SW_E_REFUSED))
+    if (!wait->fresh ||
+        (why.code != SW_E_UNREACHABLE && why.code != SW_E_TIMEOUT && why.code != SW_E_REFUSED))
         return sw_pass(err, &why);
     brev_refresh(wait->conn, false, NULL);
     return 0;

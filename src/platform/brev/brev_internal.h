@@ -159,8 +159,8 @@ int brev_refresh(struct brev_connection *conn, bool now, struct sw_error *err);
 
 /* ---- brev_engine.c --------------------------------------------------------------------------------- */
 
-/* The connection to the Docker engine of an instance; borrowed. Asks no engine. `gpus`: so many are known to be
- * there, for a job that needs some; 0: that does not matter. */
+/* The connection to the Docker engine of an instance; borrowed. Asks no engine. `gpus`: so many are known to
+ * be there, for a job that needs some; 0: that does not matter. */
 struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id, int gpus,
                                   struct sw_error *err);
 struct sw_connection *brev_engine_at(struct brev_connection *conn, const json_t *instance,
@@ -181,8 +181,8 @@ const json_t *brev_instance_of(struct brev_connection *conn, const json_t *list,
 json_t *brev_jobs_on(struct brev_connection *conn, const json_t *instance, struct sw_error *err);
 int brev_live_jobs(const json_t *jobs, const char *but);    /* not over, and not the job `but` */
 
-/* Calls `fn` once for each engine, some of them at a time, with its elements of an array side by side; then they
- * are in their places again. engines[i]: of element i; NULL: it is left out. `engines` is used up. */
+/* Calls `fn` once for each engine, some of them at a time, with its elements of an array side by side; then
+ * they are in their places again. engines[i]: of element i; NULL: it is left out. `engines` is used up. */
 typedef void brev_engine_fn(struct sw_connection *docker, void *elements, size_t count, void *context);
 void brev_by_engine(struct sw_connection **engines, void *elements, size_t size, size_t count,
                     brev_engine_fn *fn, void *context);

@@ -138,7 +138,7 @@ int brev_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t
     if (result == 0)
         brev_by_engine(engines, jobs, sizeof *jobs, count, observe_some, &poll);
     if (result == 0 && count > 0 && poll.silent == count)
-        result = sw_pass(err, &poll.why);           /* nothing is known of any: the platform does not answer */
+        result = sw_pass(err, &poll.why);           /* of none: the platform does not answer */
     json_decref(poll.list);
     json_decref(poll.again);
     return result;

@@ -2,12 +2,12 @@
 /*
  * brev.c - a stand-in for the brev program: its argument grammar, its traps, and the files it writes.
  *
- * It refuses what the real one refuses: unknown flags, commands and names, a call without login. It reads names
- * from a standard input that is no character device, asks a question when it is logged out, prints names only
- * where its output is a pipe, and says nothing about instances that a failing create left. What it knows is in
- * the folder SLIPWAY_BREV_WORLD (brev_world.py), under a lock; every instance leads to one real machine. An
- * instance comes up in steps, one for each list that shows it, and goes away likewise, so that no test depends
- * on a clock. Every call is one line of FOLDER/calls.
+ * It refuses what the real one refuses: unknown flags, commands and names, a call without login. It reads
+ * names from a standard input that is no character device, asks a question when it is logged out, prints names
+ * only where its output is a pipe, and says nothing about instances that a failing create left. What it knows
+ * is in the folder SLIPWAY_BREV_WORLD (brev_world.py), under a lock; every instance leads to one real machine.
+ * An instance comes up in steps, one for each list that shows it, and goes away likewise, so that no test
+ * depends on a clock. Every call is one line of FOLDER/calls.
  *
  * In C, because a client calls it often: to start an interpreter each time was most of a test's time.
  */
@@ -159,7 +159,8 @@ static void run_login(void)
     if (!token)
         fail("no browser here");
     write_brev_file("credentials.json", sw_json_object(
-        SW_STR("access_token", jwt ? token : "auto-login"), SW_STR("refresh_token", jwt ? "auto-login" : token)));
+        SW_STR("access_token", jwt ? token : "auto-login"),
+        SW_STR("refresh_token", jwt ? "auto-login" : token)));
 }
 
 static void run_set(void)
@@ -228,8 +229,10 @@ static json_t *shown(const json_t *instance)
 {
     size_t left = (size_t)sw_json_int(instance, "left", 0);
     const char *turned = sw_json_str(instance, "status"), *type = sw_json_str(instance, "type");
-    const char *status = turned ? turned : steps[left].status, *shell = turned ? "NOT READY" : steps[left].shell;
-    const char *build = !turned ? steps[left].build : strcmp(turned, "FAILURE") == 0 ? "CREATE_FAILED" : "COMPLETED";
+    const char *status = turned ? turned : steps[left].status;
+    const char *shell = turned ? "NOT READY" : steps[left].shell;
+    const char *build = !turned                          ? steps[left].build
+                        : strcmp(turned, "FAILURE") == 0 ? "CREATE_FAILED" : "COMPLETED";
     const char *gpu = sw_json_str(type_of(type), "gpu_name");
     bool ready = strcmp(shell, "READY") == 0;
 
@@ -315,7 +318,8 @@ static bool is_name(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 
-    return isalnum((unsigned char)*name) && strspn(name, letters) == strlen(name) && strlen(name) <= NAME_MOST;
+    return isalnum((unsigned char)*name) && strlen(name) <= NAME_MOST &&
+           strspn(name, letters) == strlen(name);
 }
 
 /* The first of the types, all of which must exist. */
@@ -409,10 +413,12 @@ static void put_host(struct sw_buf *out, const char *alias)
     const json_t *ssh = json_object_get(world, "ssh");
 
     sw_buf_addf(out,
-                "Host %s\n  Hostname %s\n  IdentityFile \"%s/.brev/brev.pem\"\n  User %s\n  ServerAliveInterval 30\n"
+                "Host %s\n  Hostname %s\n  IdentityFile \"%s/.brev/brev.pem\"\n  User %s\n"
+                "  ServerAliveInterval 30\n"
                 "  UserKnownHostsFile /dev/null\n  IdentitiesOnly yes\n  StrictHostKeyChecking no\n"
                 "  PasswordAuthentication no\n  AddKeysToAgent yes\n  ForwardAgent yes\n  RequestTTY yes\n"
-                "  ControlMaster auto\n  ControlPath ~/.ssh/brev-control-%%C\n  ControlPersist 10m\n  Port %d\n\n",
+                "  ControlMaster auto\n  ControlPath ~/.ssh/brev-control-%%C\n  ControlPersist 10m\n"
+                "  Port %d\n\n",
                 alias, sw_json_str(ssh, "host"), home, sw_json_str(ssh, "user"),
                 (int)sw_json_int(ssh, "port", 22));
 }
@@ -425,7 +431,8 @@ static void put_file(const char *path, const char *text, size_t length)
 
 static void include_in_users_config(const char *config)
 {
-    sw_autofree char *path = sw_format("%s/.ssh/config", home), *before = sw_file_read(path, FILE_MOST, NULL, NULL);
+    sw_autofree char *path = sw_format("%s/.ssh/config", home);
+    sw_autofree char *before = sw_file_read(path, FILE_MOST, NULL, NULL);
     sw_autofree char *line = sw_format("Include \"%s\"\n", config), *text = NULL;
 
     if (before && strstr(before, line))
@@ -480,8 +487,8 @@ static const struct command {
                                       "--org-id=", NULL }, 0, run_login },
     { "ls", (const char *const[]){ "--json", "--all", "--org=", NULL }, 1, run_ls },
     { "set", (const char *const[]){ NULL }, 1, run_set },
-    { "create", (const char *const[]){ "--detached", "--dry-run", "--jupyter", "--name=", "--type=", "--count=",
-                                       "--parallel=", "--timeout=", "--startup-script=", "--mode=",
+    { "create", (const char *const[]){ "--detached", "--dry-run", "--jupyter", "--name=", "--type=",
+                                       "--count=", "--parallel=", "--timeout=", "--startup-script=", "--mode=",
                                        "--container-image=", "--compose-file=", "--launchable=", SEARCH_FLAGS,
                                        NULL }, 1, run_create },
     { "search", (const char *const[]){ "--json", SEARCH_FLAGS, NULL }, 1, run_search },
@@ -495,7 +502,7 @@ static const char *const shorthands[][2] = {
     { "-v", "--min-vram" }, { "-n", "--name" },
 };
 
-/* The flag as the table has it, without `=`, and whether it needs a value; NULL: the command has none such. */
+/* The flag as the table has it, without `=`, and whether it needs a value; NULL: the command has no such. */
 static const char *known_flag(const struct command *command, const char *word, size_t length, bool *valued)
 {
     for (size_t i = 0; i < SW_COUNT(shorthands); i++)

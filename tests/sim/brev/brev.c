@@ -3,9 +3,9 @@
  * brev.c - a stand-in for the brev program: its argument grammar, its traps, and the files it writes.
  *
  * It refuses what the real one refuses: unknown flags, commands and names, a call without login. It reads
- * names from a standard input that is no character device, asks a question when it is logged out, prints names
- * only where its output is a pipe, and says nothing about instances that a failing create left. What it knows
- * is in the folder SLIPWAY_BREV_WORLD (brev_world.py), under a lock; every instance leads to one real machine.
+ * names from a standard input that is no character device, asks a question when it is logged out, prints
+ * names only where its output is a pipe, and says nothing about instances that a failing create left. What it
+ * knows is in the folder SLIPWAY_BREV_WORLD (brev_world.py), under a lock; all instances are one machine.
  * An instance comes up in steps, one for each list that shows it, and goes away likewise, so that no test
  * depends on a clock. Every call is one line of FOLDER/calls.
  *
@@ -488,9 +488,9 @@ static const struct command {
     { "ls", (const char *const[]){ "--json", "--all", "--org=", NULL }, 1, run_ls },
     { "set", (const char *const[]){ NULL }, 1, run_set },
     { "create", (const char *const[]){ "--detached", "--dry-run", "--jupyter", "--name=", "--type=",
-                                       "--count=", "--parallel=", "--timeout=", "--startup-script=", "--mode=",
-                                       "--container-image=", "--compose-file=", "--launchable=", SEARCH_FLAGS,
-                                       NULL }, 1, run_create },
+                                       "--count=", "--parallel=", "--timeout=", "--startup-script=",
+                                       "--mode=", "--container-image=", "--compose-file=", "--launchable=",
+                                       SEARCH_FLAGS, NULL }, 1, run_create },
     { "search", (const char *const[]){ "--json", SEARCH_FLAGS, NULL }, 1, run_search },
     { "delete", (const char *const[]){ NULL }, WORDS_MOST, run_delete },
     { "refresh", (const char *const[]){ NULL }, 0, run_refresh },

@@ -33,15 +33,17 @@ static void brev_close(struct sw_connection *closing)
 
     if (!conn)
         return;
+    sw_log_spools_close(conn->spools);               /* its open streams are the engines' */
     for (size_t i = 0; i < conn->engine_count; i++) {
         brev_engine_close(conn->engines[i].docker);
         free(conn->engines[i].id);
     }
     free(conn->engines);
-    sw_log_spools_close(conn->spools);
     sw_secret_free(conn->token);
     json_decref(conn->types[0]);
     json_decref(conn->types[1]);
+    json_decref(conn->list);
+    json_decref(conn->organization);
     json_decref(conn->options);
     free(conn->login);
     free(conn->home);
@@ -107,33 +109,40 @@ static struct sw_log_spools *brev_log_spools(struct sw_connection *conn)
 
 /* ---- what would be sent -------------------------------------------------------------------------- */
 
-static json_t *brev_render(struct sw_connection *on, const struct sw_plan *plan, struct sw_error *err)
+/* Which instance it would be. Types that are not named are chosen from what is offered then. */
+static char *render_instance(const struct sw_plan *plan)
 {
     const struct brev_job_options options = brev_job_options(plan->options);
+    sw_autofree char *types = docker_gpu_join(options.types);
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    char name[BREV_NAME_SIZE];
+
+    if (options.instance_id)
+        return sw_format("the instance %s\n", options.instance_id);
+    if (options.pool)
+        sw_buf_addf(&out, "an instance whose name begins with %s, or a new one:\n", options.pool);
+    brev_name(name, brev_prefix(&options), plan->job_id, plan->store_id, 1);
+    sw_buf_addf(&out, "brev create %s --type %s --detached\n", name, *types ? types : "TYPES");
+    if (!*types)
+        sw_buf_addf(&out, "TYPES: the cheapest with %d GPUs%s%s\n", brev_plan_gpus(plan),
+                    plan->gpu_type ? " of type " : "", plan->gpu_type ? plan->gpu_type : "");
+    return sw_buf_steal(&out);
+}
+
+static json_t *brev_render(struct sw_connection *on, const struct sw_plan *plan, struct sw_error *err)
+{
     struct sw_connect_options config = brev_of(on)->config;
     sw_auto(json) json_t *way = sw_json_object(SW_STR("host", "ssh://instance"));
-    sw_autofree char *types = NULL, *text = NULL;
+    sw_autofree char *text = render_instance(plan);
     struct sw_connection *docker;
-    char name[BREV_NAME_SIZE];
     json_t *sends;
 
     config.options = way;
     docker = sw_platform_docker.open(&config, err);
     sends = docker ? docker_render(docker, plan, err) : NULL;
-    if (docker)
-        sw_platform_docker.close(docker);
-    if (!sends)
-        return NULL;
-    brev_name(name, brev_prefix(&options), plan->job_id, plan->store_id, 1);
-    types = json_array_size(options.types) > 0 ? json_dumps(options.types, JSON_COMPACT)
-            : sw_format("the cheapest with %d GPUs%s%s", brev_plan_gpus(plan),
-                        plan->gpu_type ? " of type " : "", plan->gpu_type ? plan->gpu_type : "");
-    text = options.instance_id ? sw_format("the instance %s\n", options.instance_id)
-           : sw_format("%s%s%sbrev create %s --type TYPES --detached\nTYPES: %s\n",
-                       options.pool ? "an instance whose name begins with " : "",
-                       options.pool ? options.pool : "", options.pool ? ", or a new one:\n" : "", name,
-                       types);
-    json_array_insert_new(sends, 0, sw_json_object(SW_STR("what", "instance"), SW_STR("text", text)));
+    sw_platform_docker.close(docker);
+    if (sends)
+        json_array_insert_new(sends, 0, sw_json_object(SW_STR("what", "instance"), SW_STR("text", text)));
     return sends;
 }
 
@@ -182,7 +191,7 @@ static char *brev_results_dir(struct sw_connection *conn, const struct sw_jobref
 static struct sw_connection *named_engine(struct brev_connection *conn, struct sw_error *err)
 {
     const char *wanted = brev_job_options(conn->options).instance_id;
-    sw_auto(json) json_t *list = wanted ? brev_list(conn, err) : NULL;
+    sw_auto(json) json_t *list = wanted ? brev_list(conn, BREV_NOW, err) : NULL;
     const json_t *found = brev_find(list, wanted);
 
     if (!wanted) {
@@ -191,7 +200,7 @@ static struct sw_connection *named_engine(struct brev_connection *conn, struct s
     } else if (list && !found) {
         sw_fail(err, SW_E_NOT_FOUND, "Brev has no instance '%s'", wanted);
     }
-    return found ? brev_engine(conn, sw_json_str(found, "name"), sw_json_str(found, "id"), err) : NULL;
+    return found ? brev_engine_at(conn, found, err) : NULL;
 }
 
 static int brev_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)

@@ -84,14 +84,31 @@ char *brev_ask(struct brev_connection *conn, const char *const *words, int64_t p
 
 /* ---- single questions ---------------------------------------------------------------------------- */
 
-json_t *brev_list(struct brev_connection *conn, struct sw_error *err)
+/* A key belongs to one organisation, and cannot look others up by name. */
+json_t *brev_list(struct brev_connection *conn, int64_t age_ms, struct sw_error *err)
 {
-    const char *organization = conn->with.organization;
+    const char *organization = brev_login_is_key(conn) ? NULL : conn->with.organization;
+    sw_autofree char *text = NULL;
+    json_t *list = NULL;
     size_t length = 0;
-    sw_autofree char *text = brev_ask(conn, BREV_WORDS("ls", "--json", organization ? "--org" : NULL,
-                                                       organization), BREV_QUICK_MS, &length, err);
 
-    return text ? brev_read_instances(text, length, err) : NULL;
+    pthread_mutex_lock(&conn->lock);
+    if (conn->list && sw_monotonic_ms() - conn->list_ms < age_ms)
+        list = json_incref(conn->list);
+    pthread_mutex_unlock(&conn->lock);
+    if (list)
+        return list;
+    text = brev_ask(conn, BREV_WORDS("ls", "--json", organization ? "--org" : NULL, organization),
+                    BREV_QUICK_MS, &length, err);
+    list = text ? brev_read_instances(text, length, err) : NULL;
+    if (!list)
+        return NULL;
+    pthread_mutex_lock(&conn->lock);
+    json_decref(conn->list);
+    conn->list = json_incref(list);
+    conn->list_ms = sw_monotonic_ms();
+    pthread_mutex_unlock(&conn->lock);
+    return list;
 }
 
 json_t *brev_types(struct brev_connection *conn, bool gpus, struct sw_error *err)
@@ -134,7 +151,7 @@ static bool is_called(const json_t *organization, const char *wanted)
 
 /* A key of one organisation cannot list them. Another than the active one is chosen only in a login of its
  * own: the user's stays as it is. */
-json_t *brev_organization(struct brev_connection *conn, struct sw_error *err)
+static json_t *find_organization(struct brev_connection *conn, struct sw_error *err)
 {
     const char *wanted = conn->with.organization;
     sw_auto(json) json_t *active = brev_login_is_key(conn) ? sw_json_object(SW_STR("id", wanted))
@@ -152,6 +169,28 @@ json_t *brev_organization(struct brev_connection *conn, struct sw_error *err)
             sw_json_str(active, "name"), wanted);
     sw_hint(err, "make it the active one: brev set %.100s", wanted);
     return NULL;
+}
+
+/* The active one may change at any time. An answer counts for a moment, and never for a list that is younger:
+ * that one may be of another organisation. */
+json_t *brev_organization(struct brev_connection *conn, struct sw_error *err)
+{
+    int64_t now_ms = sw_monotonic_ms();
+    json_t *found = NULL;
+
+    pthread_mutex_lock(&conn->lock);
+    if (conn->organization && conn->organization_ms >= conn->list_ms &&
+        now_ms - conn->organization_ms < BREV_RECENT_MS)
+        found = json_incref(conn->organization);
+    pthread_mutex_unlock(&conn->lock);
+    if (found || !(found = find_organization(conn, err)))
+        return found;
+    pthread_mutex_lock(&conn->lock);
+    json_decref(conn->organization);
+    conn->organization = json_incref(found);
+    conn->organization_ms = now_ms;
+    pthread_mutex_unlock(&conn->lock);
+    return found;
 }
 
 int brev_check_version(struct brev_connection *conn, int *version, struct sw_error *err)

@@ -50,41 +50,32 @@ json_t *brev_plan_types(struct brev_connection *conn, const struct sw_plan *plan
     return NULL;
 }
 
-static double price_of(struct brev_connection *conn, const char *type)
+/* What was asked before is not asked again. */
+double brev_price_of(struct brev_connection *conn, const char *type)
 {
-    double price = type ? brev_price(brev_types(conn, true, NULL), type) : -1;
+    double price = brev_price(conn->types[0], type);
 
-    return price < 0 && type ? brev_price(brev_types(conn, false, NULL), type) : price;
+    for (int gpus = 1; type && price < 0 && gpus >= 0; gpus--)
+        price = brev_price(brev_types(conn, gpus, NULL), type);
+    return price;
 }
 
-char *brev_cost_text(struct brev_connection *conn, const json_t *instance)
+char *brev_cost_text(struct brev_connection *conn, const char *type)
 {
-    const char *type = sw_json_str(instance, "instance_type");
-    double price = price_of(conn, type);
+    double price = brev_price_of(conn, type);
 
     if (price < 0)
         return sw_format("%s, at a price that is not known", type ? type : "of a type that is not known");
     return sw_format("%s, %.2f USD per hour", type, price);
 }
 
-static void say(const struct brev_connection *conn, const char *text)
+void brev_warn(const struct brev_connection *conn, const char *text)
 {
     if (conn->config.warn)
         conn->config.warn(conn->config.warn_context, text);
 }
 
 /* ---- create -------------------------------------------------------------------------------------- */
-
-static char *joined(const json_t *names)
-{
-    sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
-    const json_t *each;
-    size_t i;
-
-    json_array_foreach(names, i, each)
-        sw_buf_addf(&all, "%s%s", i ? "," : "", json_string_value(each));
-    return sw_buf_steal(&all);
-}
 
 /* A file of that name in our folder says that this store created the instance. It is written before. */
 static char *note_of(const struct brev_connection *conn, const char *name)
@@ -112,7 +103,7 @@ static char *left_behind(struct brev_connection *conn, const json_t *before, con
 
         if (!sw_text_starts(sw_json_str(each, "name"), name) || brev_find(before, sw_json_str(each, "id")))
             continue;
-        cost = brev_cost_text(conn, each);
+        cost = brev_cost_text(conn, sw_json_str(each, "instance_type"));
         sw_buf_addf(&all, "%s'%s' (%s, %s)", all.length ? ", " : "", sw_json_str(each, "name"),
                     sw_json_str(each, "status"), cost);
     }
@@ -124,7 +115,7 @@ static int look_after(struct brev_connection *conn, const json_t *before, const 
                       const struct sw_error *why, struct sw_error *err)
 {
     struct sw_error trouble = { 0 };
-    sw_auto(json) json_t *after = brev_list(conn, &trouble);
+    sw_auto(json) json_t *after = brev_list(conn, BREV_NOW, &trouble);
     const json_t *made = brev_find(after, name);
     enum brev_use use = made ? brev_use(made, NULL) : BREV_FAILED;
     sw_autofree char *left = NULL;
@@ -147,17 +138,15 @@ static int create(struct brev_connection *conn, const struct sw_plan *plan, cons
                   const json_t *before, struct sw_error *err)
 {
     sw_auto(json) json_t *types = brev_plan_types(conn, plan, err);
-    sw_autofree char *list = types ? joined(types) : NULL, *text = NULL, *news = NULL, *cost = NULL;
-    sw_auto(json) json_t *first = NULL;
+    sw_autofree char *list = types ? docker_gpu_join(types) : NULL, *text = NULL, *news = NULL, *cost = NULL;
     struct sw_error why = { 0 };
     int version;
 
     if (!types || brev_check_version(conn, &version, err) < 0)
         return -1;
-    first = sw_json_object(SW_STR("instance_type", json_string_value(json_array_get(types, 0))));
-    cost = brev_cost_text(conn, first);
+    cost = brev_cost_text(conn, json_string_value(json_array_get(types, 0)));
     news = sw_format("creating the instance %s (%s)", name, cost);
-    say(conn, news);
+    brev_warn(conn, news);
     if (note_created(conn, name, err) < 0)
         return -1;
     text = brev_ask(conn, BREV_WORDS("create", name, "--type", list, "--detached"), BREV_SLOW_MS, NULL, &why);
@@ -184,64 +173,82 @@ static int pause_shown(const struct brev_connection *conn, const char *name, con
     return 0;
 }
 
-/* One look. 1: it can be used; 0: not yet, `note` says why; -1 + err: never. *fresh: it comes up just now, so
- * that its engine may need a moment more. */
-static int is_ready(struct brev_connection *conn, const char *name, bool *fresh, json_t **instance,
-                    const char **note, struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf identity = SW_BUF_INIT;
-    struct sw_error why = { 0 };
-    sw_auto(json) json_t *list = brev_list(conn, &why);
-    const json_t *found = brev_find(list, name);
-    enum brev_use use = found ? brev_use(found, note) : BREV_COMING;
+struct waiting {
+    struct brev_connection *conn;
+    const struct sw_plan *plan;
+    const char *name, *note;         /* of the instance; why it is not ready */
+    bool fresh;                      /* it comes up just now: its engine may need a moment more */
+    struct sw_connection *docker;    /* the result */
+};
 
-    if (!found) {
-        *note = list ? "is not in the list yet" : "is not seen: brev does not answer";
-        return why.code == SW_E_CREDENTIAL ? sw_pass(err, &why) : 0;
-    }
-    if (use == BREV_FAILED || use == BREV_GOING || use == BREV_STOPPED) {
-        sw_fail(err, SW_E_REFUSED, "the instance '%s' %s", name, *note);
-        return sw_hint(err, use == BREV_STOPPED ? "start it: brev start %s" : "delete it: brev delete %s",
-                       name);
-    }
-    *fresh |= use == BREV_COMING;
-    if (use == BREV_COMING)
-        return 0;
-    if (brev_engine_identity(conn, name, sw_json_str(found, "id"), &identity, &why) < 0) {
-        *note = "is ready, and its Docker engine does not answer yet";
-        if (!*fresh || (why.code != SW_E_UNREACHABLE && why.code != SW_E_TIMEOUT && why.code != SW_E_REFUSED))
-            return sw_pass(err, &why);
-        brev_refresh(conn, false, NULL);
-        return 0;
-    }
-    *instance = json_deep_copy(found);
-    json_object_set_new(*instance, "engine_id", json_stringn(identity.data, strcspn(identity.data, " ")));
-    return 1;
+/* GPUs that the engine is known to have, where the job needs some. */
+static int gpus_of(const struct waiting *wait, const json_t *instance)
+{
+    return brev_plan_gpus(wait->plan) == 0 ? 0
+           : brev_gpu_count(brev_types(wait->conn, true, NULL), sw_json_str(instance, "instance_type"));
 }
 
-static json_t *wait_ready(struct brev_connection *conn, const char *name, bool fresh, int64_t patience_ms,
+/* One look at a list. 1: it can be used; 0: not yet; -1 + err: never. */
+static int is_ready(struct waiting *wait, const json_t *list, json_t **instance, struct sw_error *err)
+{
+    const json_t *found = brev_find(list, wait->name);
+    enum brev_use use = found ? brev_use(found, &wait->note) : BREV_COMING;
+    sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
+    struct sw_error why = { 0 };
+
+    if (!found)
+        wait->note = list ? "is not in the list yet" : "is not seen: brev does not answer";
+    if (use == BREV_FAILED || use == BREV_GOING || use == BREV_STOPPED) {
+        sw_fail(err, SW_E_REFUSED, "the instance '%s' %s", wait->name, wait->note);
+        return sw_hint(err, use == BREV_STOPPED ? "start it: brev start %s" : "delete it: brev delete %s",
+                       wait->name);
+    }
+    wait->fresh |= use == BREV_COMING;
+    if (use == BREV_COMING)
+        return 0;
+    wait->docker = brev_engine(wait->conn, wait->name, sw_json_str(found, "id"), gpus_of(wait, found), &why);
+    if (wait->docker &&
+        (!wait->fresh || sw_platform_docker.identify(wait->docker, &answer, &why) == 0)) {
+        *instance = json_incref((json_t *)found);
+        return 1;
+    }
+    wait->note = "is ready, and its Docker engine does not answer yet";
+    if (!wait->fresh ||
+        (why.code != SW_E_UNREACHABLE && why.code != SW_E_TIMEOUT && why.code != SW_E_REFUSED))
+        return sw_pass(err, &why);
+    brev_refresh(wait->conn, false, NULL);
+    return 0;
+}
+
+/* The first look is at the list that the instance was chosen from; NULL: at a new one. */
+static json_t *wait_ready(struct waiting *wait, const json_t *chosen_from, int64_t patience_ms,
                           struct sw_error *err)
 {
     int64_t deadline_ms = sw_monotonic_ms() + patience_ms, pause_ms = POLL_FIRST_MS;
-    const char *note = "is asked for";
     json_t *instance = NULL;
-    int ready;
 
-    while ((ready = is_ready(conn, name, &fresh, &instance, &note, err)) == 0) {
+    for (;; chosen_from = NULL) {
+        struct sw_error why = { 0 };
+        sw_auto(json) json_t *list = chosen_from ? json_incref((json_t *)chosen_from)
+                                                 : brev_list(wait->conn, BREV_NOW, &why);
+        int ready = why.code == SW_E_CREDENTIAL ? sw_pass(err, &why) : is_ready(wait, list, &instance, err);
+
+        if (ready != 0)
+            return ready > 0 ? instance : NULL;
         if (sw_monotonic_ms() >= deadline_ms) {
-            sw_fail(err, SW_E_REFUSED, "the instance '%s' %s after %lld s; it exists and costs money", name,
-                    note, (long long)(patience_ms / 1000));
-            sw_hint(err, "wait longer with ready_timeout, or delete it: brev delete %s", name);
+            sw_fail(err, SW_E_REFUSED, "the instance '%s' %s after %lld s; it exists and costs money",
+                    wait->name, wait->note, (long long)(patience_ms / 1000));
+            sw_hint(err, "wait longer with ready_timeout, or delete it: brev delete %s", wait->name);
             return NULL;
         }
-        if (pause_shown(conn, name, note, pause_ms) < 0) {
-            sw_fail(err, SW_E_INTERRUPTED, "interrupted; the instance '%s' exists and costs money", name);
-            sw_hint(err, "delete it: brev delete %s", name);
+        if (pause_shown(wait->conn, wait->name, wait->note, pause_ms) < 0) {
+            sw_fail(err, SW_E_INTERRUPTED, "interrupted; the instance '%s' exists and costs money",
+                    wait->name);
+            sw_hint(err, "delete it: brev delete %s", wait->name);
             return NULL;
         }
         pause_ms = pause_ms * 2 < POLL_MS ? pause_ms * 2 : POLL_MS;
     }
-    return ready > 0 ? instance : NULL;
 }
 
 /* ---- which one ----------------------------------------------------------------------------------- */
@@ -297,8 +304,7 @@ static void search_pool(struct brev_connection *conn, const struct sw_plan *plan
         if (!sw_text_starts(sw_json_str(each, "name"), pool))
             continue;
         out->members += use == BREV_USABLE || use == BREV_COMING;
-        if (use != BREV_USABLE || is_avoided(plan, sw_json_str(each, "name")) ||
-            !(jobs = brev_jobs_on(conn, each, NULL)))
+        if (is_avoided(plan, sw_json_str(each, "name")) || !(jobs = brev_jobs_on(conn, each, NULL)))
             continue;
         live = brev_find(jobs, plan->job_id) ? -1 : brev_live_jobs(jobs, NULL);
         if (!out->best || live < out->live) {
@@ -310,15 +316,12 @@ static void search_pool(struct brev_connection *conn, const struct sw_plan *plan
 
 /* The name of an instance that is there, 0; or of one that is created now, 1. */
 static int choose(struct brev_connection *conn, const struct sw_plan *plan,
-                  const struct brev_job_options *options, int attempt, char name[BREV_NAME_SIZE],
-                  struct sw_error *err)
+                  const struct brev_job_options *options, const json_t *list, int attempt,
+                  char name[BREV_NAME_SIZE], struct sw_error *err)
 {
-    sw_auto(json) json_t *list = brev_list(conn, err);
     struct pool_search pool = { 0 };
     const json_t *found = NULL;
 
-    if (!list)
-        return -1;
     if (options->instance_id) {
         found = brev_find(list, options->instance_id);
         if (!found) {
@@ -340,13 +343,19 @@ static int choose(struct brev_connection *conn, const struct sw_plan *plan,
     return create(conn, plan, name, list, err) < 0 ? -1 : 1;
 }
 
-json_t *brev_take(struct brev_connection *conn, const struct sw_plan *plan, int attempt, struct sw_error *err)
+json_t *brev_take(struct brev_connection *conn, const struct sw_plan *plan, int attempt,
+                  struct sw_connection **docker, struct sw_error *err)
 {
     const struct brev_job_options options = brev_job_options(plan->options);
+    sw_auto(json) json_t *list = brev_list(conn, BREV_NOW, err);
     char name[BREV_NAME_SIZE];
-    int created = choose(conn, plan, &options, attempt, name, err);
+    int created = list ? choose(conn, plan, &options, list, attempt, name, err) : -1;
+    struct waiting wait = { .conn = conn, .plan = plan, .name = name, .note = "is asked for",
+                            .fresh = created > 0 };
+    json_t *instance = created < 0 ? NULL : wait_ready(&wait, created ? NULL : list, options.ready_ms, err);
 
-    return created < 0 ? NULL : wait_ready(conn, name, created > 0, options.ready_ms, err);
+    *docker = wait.docker;
+    return instance;
 }
 
 /* ---- delete -------------------------------------------------------------------------------------- */
@@ -370,14 +379,13 @@ static int bring_all(struct sw_connection *docker, const struct sw_jobref *job, 
 static int may_delete(struct brev_connection *conn, const json_t *instance, const struct sw_jobref *job,
                       struct sw_error *err)
 {
-    const char *name = sw_json_str(instance, "name");
     sw_auto(json) json_t *jobs = NULL;
     struct sw_connection *docker;
     int live;
 
     if (brev_use(instance, NULL) != BREV_USABLE)
         return 0;
-    docker = brev_engine(conn, name, sw_json_str(instance, "id"), err);
+    docker = brev_engine_at(conn, instance, err);
     jobs = docker ? docker_jobs(docker, err) : NULL;
     if (!jobs)
         return -1;
@@ -415,21 +423,21 @@ static int delete_one(struct brev_connection *conn, const json_t *list, const ch
     return 0;
 }
 
-int brev_delete_own(struct brev_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+int brev_delete_own(struct brev_connection *conn, json_t **list, const struct sw_jobref *job,
+                    struct sw_error *err)
 {
-    sw_auto(json) json_t *names = created_for(conn, job->id), *list = NULL;
+    sw_auto(json) json_t *names = created_for(conn, job->id);
     int result = (int)json_array_size(names);
     const json_t *each;
     size_t i;
 
-    if (json_array_size(names) == 0)
+    if (result == 0)
         return 0;
-    list = brev_list(conn, err);
-    if (!list)
+    if (!*list && !(*list = brev_list(conn, BREV_NOW, err)))
         return sw_wrap(err, "the instance '%s' may stay and cost money",
                        json_string_value(json_array_get(names, 0)));
     json_array_foreach(names, i, each)
-        if (delete_one(conn, list, json_string_value(each), job, err) < 0)
+        if (delete_one(conn, *list, json_string_value(each), job, err) < 0)
             result = -1;
     return result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brev_engine.c - which instance a job is on, and the connection to its Docker engine.
+ * brev_engine.c - which instance a job is on, the connection to its Docker engine, and jobs engine by engine.
  *
  * An engine is reached by plain ssh through the configuration that `brev refresh` writes. That configuration
  * checks no host key; each instance has a file of known hosts of its own here, which learns the key at the
@@ -12,11 +12,12 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "core/state.h"
 #include "platform/kit/log.h"
 
-#define CONFIG_MAX (1024u * 1024)
+enum { CONFIG_MAX = 1024 * 1024, ENGINES_AT_ONCE = 8 };
 
 /* ---- connections --------------------------------------------------------------------------------- */
 
@@ -70,73 +71,66 @@ void brev_engine_close(struct sw_connection *docker)
     sw_platform_docker.close(docker);
 }
 
+/* One that knows its GPUs serves those that need none, too. */
 static struct sw_connection *find_engine(struct brev_connection *conn, const char *id, int gpus)
 {
-    struct sw_connection *found = NULL;
-
-    pthread_mutex_lock(&conn->lock);
-    for (size_t i = 0; i < conn->engine_count && !found; i++)
-        if (sw_text_same(conn->engines[i].id, id) && conn->engines[i].gpus == gpus)
-            found = conn->engines[i].docker;
-    pthread_mutex_unlock(&conn->lock);
-    return found;
+    for (size_t i = 0; i < conn->engine_count; i++)
+        if (sw_text_same(conn->engines[i].id, id) && (gpus == 0 || conn->engines[i].gpus == gpus))
+            return conn->engines[i].docker;
+    return NULL;
 }
 
-static struct sw_connection *keep_engine(struct brev_connection *conn, const char *id, int gpus,
-                                         struct sw_connection *docker)
+static struct sw_connection *open_engine(struct brev_connection *conn, const char *name, const char *id,
+                                         int gpus, struct sw_error *err)
 {
-    struct sw_connection *found = find_engine(conn, id, gpus);
+    struct sw_connect_options config = conn->config;
+    sw_auto(json) json_t *way = docker_way(conn, name, id, gpus, err);
+    struct sw_connection *docker;
 
-    if (found) {                     /* another thread was faster */
-        brev_engine_close(docker);
-        return found;
-    }
-    pthread_mutex_lock(&conn->lock);
-    conn->engines = sw_realloc_array(conn->engines, conn->engine_count + 1, sizeof *conn->engines);
-    conn->engines[conn->engine_count++] = (struct brev_engine){ sw_strdup(id), gpus, docker };
-    pthread_mutex_unlock(&conn->lock);
+    config.options = way;
+    docker = way ? sw_platform_docker.open(&config, err) : NULL;
+    if (!docker)
+        return NULL;
+    sw_log_spools_close(docker_of(docker)->spools);  /* one set of copies for all engines */
+    docker_of(docker)->spools = conn->spools;
     return docker;
 }
 
-struct sw_connection *brev_engine_with(struct brev_connection *conn, const char *name, const char *id,
-                                       int gpus, struct sw_error *err)
-{
-    struct sw_connection *found = find_engine(conn, id, gpus);
-    struct sw_connect_options config = conn->config;
-    sw_auto(json) json_t *way = found ? NULL : docker_way(conn, name, id, gpus, err);
-
-    if (found || !way)
-        return found;
-    config.options = way;
-    found = sw_platform_docker.open(&config, err);
-    if (!found)
-        return NULL;
-    sw_log_spools_close(docker_of(found)->spools);   /* one set of copies for all engines */
-    docker_of(found)->spools = conn->spools;
-    return keep_engine(conn, id, gpus, found);
-}
-
-struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id,
+struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id, int gpus,
                                   struct sw_error *err)
 {
-    return brev_engine_with(conn, name, id, 0, err);
+    struct sw_connection *found, *made;
+
+    pthread_mutex_lock(&conn->lock);
+    found = find_engine(conn, id, gpus);
+    pthread_mutex_unlock(&conn->lock);
+    made = found ? NULL : open_engine(conn, name, id, gpus, err);
+    if (!made)
+        return found;
+    pthread_mutex_lock(&conn->lock);
+    found = find_engine(conn, id, gpus);
+    if (!found) {
+        conn->engines = sw_realloc_array(conn->engines, conn->engine_count + 1, sizeof *conn->engines);
+        conn->engines[conn->engine_count++] = (struct brev_engine){ sw_strdup(id), gpus, made };
+    }
+    pthread_mutex_unlock(&conn->lock);
+    if (found)
+        brev_engine_close(made);     /* another thread was faster */
+    return found ? found : made;
 }
 
-int brev_engine_identity(struct brev_connection *conn, const char *name, const char *id, struct sw_buf *out,
-                         struct sw_error *err)
+struct sw_connection *brev_engine_at(struct brev_connection *conn, const json_t *instance,
+                                     struct sw_error *err)
 {
-    struct sw_connection *docker = brev_engine(conn, name, id, err);
-
-    sw_buf_addf(out, "%s/", id);
-    return docker ? sw_platform_docker.identify(docker, out, err) : -1;
+    return brev_engine(conn, sw_json_str(instance, "name"), sw_json_str(instance, "id"), 0, err);
 }
 
 /* ---- jobs of an instance ------------------------------------------------------------------------- */
 
 json_t *brev_jobs_on(struct brev_connection *conn, const json_t *instance, struct sw_error *err)
 {
-    struct sw_connection *docker = brev_engine(conn, sw_json_str(instance, "name"),
-                                               sw_json_str(instance, "id"), err);
+    struct sw_connection *docker = brev_use(instance, NULL) == BREV_USABLE
+                                       ? brev_engine_at(conn, instance, err) : NULL;
 
     return docker ? docker_jobs(docker, err) : NULL;
 }
@@ -218,13 +212,13 @@ struct sw_connection *brev_engine_of(struct brev_connection *conn, const struct 
     const json_t *found;
 
     if (name && id)
-        return brev_engine(conn, name, id, err);
-    list = brev_list(conn, err);
+        return brev_engine(conn, name, id, 0, err);
+    list = brev_list(conn, BREV_NOW, err);
     if (!list)
         return NULL;
     found = brev_instance_of(conn, list, job, &why);
     if (found)
-        return brev_engine(conn, sw_json_str(found, "name"), sw_json_str(found, "id"), err);
+        return brev_engine_at(conn, found, err);
     if (!why.code)
         sw_fail(&why, SW_E_NOT_FOUND, "Brev has no instance of job '%s'", job->id);
     return sw_null(sw_pass(err, &why));
@@ -233,11 +227,18 @@ struct sw_connection *brev_engine_of(struct brev_connection *conn, const struct 
 int brev_engine_doubt(struct brev_connection *conn, const struct sw_jobref *job, const struct sw_error *why,
                       struct sw_error *err)
 {
+    static const int64_t ages_ms[] = { BREV_RECENT_MS, BREV_NOW };   /* what is missing is looked for anew */
     const char *name = sw_json_str(job->details, "instance"), *note = NULL;
-    sw_auto(json) json_t *list = why->code == SW_E_UNREACHABLE ? brev_list(conn, NULL) : NULL;
-    const json_t *found = list ? brev_instance_of(conn, list, job, NULL) : NULL;
+    sw_auto(json) json_t *list = NULL;
+    struct sw_error trouble = { 0 };
+    const json_t *found = NULL;
 
-    if (!list)
+    for (size_t i = 0; why->code == SW_E_UNREACHABLE && !found && i < SW_COUNT(ages_ms); i++) {
+        json_decref(list);
+        list = brev_list(conn, ages_ms[i], NULL);
+        found = list ? brev_instance_of(conn, list, job, &trouble) : NULL;
+    }
+    if (!list || trouble.code)
         return sw_pass(err, why);
     if (!found)
         return sw_fail(err, SW_E_NOT_FOUND, "the instance '%s' of job '%s' does not exist any more",
@@ -246,4 +247,54 @@ int brev_engine_doubt(struct brev_connection *conn, const struct sw_jobref *job,
         return sw_pass(err, why);
     sw_fail(err, SW_E_UNREACHABLE, "the instance '%s' %s", sw_json_str(found, "name"), note);
     return sw_hint(err, "a stopped one comes back with: brev start %s", sw_json_str(found, "name"));
+}
+
+/* ---- many jobs, engine by engine ----------------------------------------------------------------- */
+
+struct engine_run {
+    struct engine_share {            /* elements of one engine, side by side in `sorted` */
+        struct sw_connection *docker;
+        size_t first, count;
+    } *shares;
+    char *sorted;
+    size_t size;
+    brev_engine_fn *fn;
+    void *context;
+};
+
+static void run_share(void *context, size_t index)
+{
+    const struct engine_run *run = context;
+    const struct engine_share *share = &run->shares[index];
+
+    run->fn(share->docker, run->sorted + share->first * run->size, share->count, run->context);
+}
+
+void brev_by_engine(struct sw_connection **engines, void *elements, size_t size, size_t count,
+                    brev_engine_fn *fn, void *context)
+{
+    sw_autofree struct engine_share *shares = sw_alloc((count + 1) * sizeof *shares);
+    sw_autofree size_t *which = sw_alloc((count + 1) * sizeof *which);
+    sw_autofree char *sorted = sw_alloc(count * size + 1);
+    size_t share_count = 0, used = 0;
+
+    for (size_t next = 0; next < count; next++) {
+        struct engine_share *share = &shares[share_count];
+
+        if (!engines[next])
+            continue;
+        *share = (struct engine_share){ engines[next], used, 0 };
+        share_count++;
+        for (size_t i = next; i < count; i++)
+            if (engines[i] == share->docker) {
+                memcpy(sorted + used * size, (char *)elements + i * size, size);
+                which[used++] = i;
+                share->count++;
+                engines[i] = NULL;
+            }
+    }
+    sw_parallel(share_count, ENGINES_AT_ONCE, run_share,
+                &(struct engine_run){ shares, sorted, size, fn, context });
+    for (size_t i = 0; i < used; i++)
+        memcpy((char *)elements + which[i] * size, sorted + i * size, size);
 }

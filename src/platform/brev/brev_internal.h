@@ -24,6 +24,8 @@ enum {
     BREV_STORE_SIZE = 9,             /* so much of a store's id is in a name, and a NUL */
     BREV_QUICK_MS = 60 * 1000,       /* patience with the program: a list */
     BREV_SLOW_MS = 5 * 60 * 1000,    /* create, delete, refresh */
+    BREV_NOW = 0,                    /* how old a list of instances may be */
+    BREV_RECENT_MS = 5 * 1000,
 };
 
 /* ---- brev_options.c ------------------------------------------------------------------------------ */
@@ -116,6 +118,8 @@ struct brev_connection {             /* what struct sw_connection is for this pl
     struct brev_engine *engines;
     size_t engine_count;
     bool logged_in;
+    json_t *list, *organization;     /* the last answers; NULL: none yet */
+    int64_t list_ms, organization_ms;    /* when the one had come, and when the other was asked for */
     json_t *types[2];                /* of machines without and with GPUs; NULL: not asked yet */
     int64_t refreshed_ms;            /* when `brev refresh` was last run; 0: never */
     struct sw_log_spools *spools;    /* of all engines */
@@ -143,7 +147,8 @@ char *brev_ask(struct brev_connection *conn, const char *const *words, int64_t p
                struct sw_error *err);
 #define BREV_WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-json_t *brev_list(struct brev_connection *conn, struct sw_error *err);              /* owned */
+/* All instances, as they were at most so long ago; owned, not to be changed. */
+json_t *brev_list(struct brev_connection *conn, int64_t age_ms, struct sw_error *err);
 json_t *brev_types(struct brev_connection *conn, bool gpus, struct sw_error *err);  /* borrowed */
 json_t *brev_organization(struct brev_connection *conn, struct sw_error *err);      /* owned */
 /* Is the program one that this platform was written for? *version as brev_read_version(). */
@@ -154,13 +159,13 @@ int brev_refresh(struct brev_connection *conn, bool now, struct sw_error *err);
 
 /* ---- brev_engine.c --------------------------------------------------------------------------------- */
 
-/* The connection to the Docker engine of an instance; borrowed. Asks no engine. */
-struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id,
+/* The connection to the Docker engine of an instance; borrowed. Asks no engine. `gpus`: so many are known to
+ * be there, for a job that needs some; 0: that does not matter. */
+struct sw_connection *brev_engine(struct brev_connection *conn, const char *name, const char *id, int gpus,
                                   struct sw_error *err);
+struct sw_connection *brev_engine_at(struct brev_connection *conn, const json_t *instance,
+                                     struct sw_error *err);
 void brev_engine_close(struct sw_connection *docker);
-/* The same for a job that is to be sent there: it may choose among so many GPUs; 0: not known. */
-struct sw_connection *brev_engine_with(struct brev_connection *conn, const char *name, const char *id,
-                                       int gpus, struct sw_error *err);
 /* The engine of the instance that the job's row names, else of the one that is found by name.
  * SW_E_NOT_FOUND: there is none, and nothing of the job runs. */
 struct sw_connection *brev_engine_of(struct brev_connection *conn, const struct sw_jobref *job,
@@ -172,24 +177,32 @@ int brev_engine_doubt(struct brev_connection *conn, const struct sw_jobref *job,
 /* The instance of a job in the list; borrowed. NULL: none; with err: that cannot be told now. */
 const json_t *brev_instance_of(struct brev_connection *conn, const json_t *list, const struct sw_jobref *job,
                                struct sw_error *err);
-/* Ids and states of the jobs on an instance; owned; NULL + err: it cannot be asked. */
+/* Ids and states of the jobs on an instance; owned; NULL: it is not usable, or (err) cannot be asked. */
 json_t *brev_jobs_on(struct brev_connection *conn, const json_t *instance, struct sw_error *err);
 int brev_live_jobs(const json_t *jobs, const char *but);    /* not over, and not the job `but` */
-/* Who answers: the instance's id and the engine's. */
-int brev_engine_identity(struct brev_connection *conn, const char *name, const char *id, struct sw_buf *out,
-                         struct sw_error *err);
+
+/* Calls `fn` once for each engine, some of them at a time, with its elements of an array side by side; then
+ * they are in their places again. engines[i]: of element i; NULL: it is left out. `engines` is used up. */
+typedef void brev_engine_fn(struct sw_connection *docker, void *elements, size_t count, void *context);
+void brev_by_engine(struct sw_connection **engines, void *elements, size_t size, size_t count,
+                    brev_engine_fn *fn, void *context);
 
 /* ---- brev_create.c --------------------------------------------------------------------------------- */
 
 /* The instance for a job, ready for it: the one that is named, one of the pool, or a new one; the row of the
- * list, owned; NULL + err. */
+ * list, owned, and the connection to its engine, borrowed; NULL + err. */
 json_t *brev_take(struct brev_connection *conn, const struct sw_plan *plan, int attempt,
-                  struct sw_error *err);
+                  struct sw_connection **docker, struct sw_error *err);
 /* Delete the instances that this store created for the job: their number. One on which another job lives, or
- * from which the job's log and results cannot be brought here first, stays: -1 + err. */
-int brev_delete_own(struct brev_connection *conn, const struct sw_jobref *job, struct sw_error *err);
+ * from which the job's log and results cannot be brought here first, stays: -1 + err. *list: of instances,
+ * shared by several calls; NULL: asked for when it is needed. */
+int brev_delete_own(struct brev_connection *conn, json_t **list, const struct sw_jobref *job,
+                    struct sw_error *err);
+void brev_warn(const struct brev_connection *conn, const char *text);
+/* Per hour, of a type; below 0: not known. */
+double brev_price_of(struct brev_connection *conn, const char *type);
 /* "A2-HIGHGPU-1G, 1.20 USD per hour" */
-char *brev_cost_text(struct brev_connection *conn, const json_t *instance);
+char *brev_cost_text(struct brev_connection *conn, const char *type);
 /* The types for this plan: those that are named, else the cheapest that fit; owned. SW_E_REFUSED. */
 json_t *brev_plan_types(struct brev_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 /* GPUs that a job needs on its instance. */
@@ -197,22 +210,6 @@ static inline int brev_plan_gpus(const struct sw_plan *plan) { return docker_gpu
 const char *brev_prefix(const struct brev_job_options *options);
 
 /* ---- brev_jobs.c ----------------------------------------------------------------------------------- */
-
-struct brev_group {                  /* jobs of one engine */
-    struct sw_connection *docker;
-    const json_t *instance;          /* borrowed; may be NULL */
-    size_t *which;                   /* their numbers; owned */
-    size_t count;
-    struct sw_error why;             /* it does not answer */
-};
-struct brev_groups {
-    struct brev_group *all;
-    size_t count;
-};
-void brev_groups_add(struct brev_groups *groups, struct sw_connection *docker, const json_t *instance,
-                     size_t which);
-void brev_groups_done(struct brev_groups *groups);
-static inline void brev_groups_auto(struct brev_groups *groups) { brev_groups_done(groups); }
 
 SW_PLATFORM_SLOT(brev, submit);
 SW_PLATFORM_SLOT(brev, observe);

@@ -77,14 +77,10 @@ static bool check_login(struct brev_connection *conn, json_t *rows)
 static void check_offer(struct brev_connection *conn, const struct sw_plan *plan, json_t *rows)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *types = brev_plan_types(conn, plan, &why), *first = NULL;
-    sw_autofree char *cost = NULL, *message = NULL;
+    sw_auto(json) json_t *types = brev_plan_types(conn, plan, &why);
+    sw_autofree char *cost = types ? brev_cost_text(conn, json_string_value(json_array_get(types, 0))) : NULL;
+    sw_autofree char *message = types ? sw_format("would create %s", cost) : NULL;
 
-    if (types) {
-        first = sw_json_object(SW_STR("instance_type", json_string_value(json_array_get(types, 0))));
-        cost = brev_cost_text(conn, first);
-        message = sw_format("would create %s", cost);
-    }
     add(rows, "instance type", message, &why);
 }
 
@@ -93,9 +89,10 @@ static void check_instance(struct brev_connection *conn, const struct sw_plan *p
                            json_t *rows)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *list = brev_list(conn, &why), *more = NULL;
+    sw_auto(json) json_t *list = brev_list(conn, BREV_NOW, &why), *more = NULL;
     const json_t *found = brev_find(list, wanted);
-    sw_autofree char *cost = found ? brev_cost_text(conn, found) : NULL, *message = NULL;
+    sw_autofree char *cost = found ? brev_cost_text(conn, sw_json_str(found, "instance_type")) : NULL;
+    sw_autofree char *message = NULL;
     struct sw_connection *docker = NULL;
     const char *note = "";
     enum brev_use use = found ? brev_use(found, &note) : BREV_FAILED;
@@ -107,7 +104,7 @@ static void check_instance(struct brev_connection *conn, const struct sw_plan *p
     message = found ? sw_format("'%s' %s (%s)", wanted, note, cost) : NULL;
     add(rows, "instance", message, &why);
     if (use == BREV_USABLE)
-        docker = brev_engine(conn, sw_json_str(found, "name"), sw_json_str(found, "id"), &why);
+        docker = brev_engine_at(conn, found, &why);
     more = docker ? docker_preflight_report(docker, plan, &why) : NULL;
     if (more)
         json_array_extend(rows, more);
@@ -144,8 +141,7 @@ static void ask_one(void *context, size_t index)
     const struct inventory_search *search = context;
     const json_t *instance = json_array_get(search->list, index);
 
-    if (brev_use(instance, NULL) == BREV_USABLE)
-        search->jobs[index] = brev_jobs_on(search->conn, instance, NULL);
+    search->jobs[index] = brev_jobs_on(search->conn, instance, NULL);
 }
 
 static const char *use_of(const json_t *instance, const json_t *jobs, int live)
@@ -165,14 +161,12 @@ static const char *use_of(const json_t *instance, const json_t *jobs, int live)
 static json_t *instance_row(struct brev_connection *conn, const json_t *instance, const json_t *jobs)
 {
     const char *type = sw_json_str(instance, "instance_type");
-    double price = type ? brev_price(conn->types[1], type) : -1;
+    double price = brev_price_of(conn, type);
     int live = brev_live_jobs(jobs, NULL);
     bool paid = brev_use(instance, NULL) != BREV_STOPPED;
     struct brev_mark mark = { 0 };
 
     brev_name_read(sw_json_str(instance, "name"), &mark);
-    if (price < 0 && type)
-        price = brev_price(conn->types[0], type);
     return sw_json_object(
         SW_STR("name", sw_json_str(instance, "name")), SW_STR("id", sw_json_str(instance, "id")),
         SW_STR("status", sw_json_str(instance, "status")), SW_STR_OPT("type", type),
@@ -213,14 +207,13 @@ json_t *brev_inventory(struct sw_connection *on, struct sw_error *err)
 {
     struct brev_connection *conn = brev_of(on);
     sw_auto(json) json_t *organization = brev_organization(conn, err), *rows = json_array();
-    sw_auto(json) json_t *list = organization ? brev_list(conn, err) : NULL;
+    sw_auto(json) json_t *list = organization ? brev_list(conn, BREV_NOW, err) : NULL;
     size_t count = json_array_size(list);
     sw_autofree json_t **jobs = sw_alloc((count + 1) * sizeof *jobs);
     const json_t *types = brev_types(conn, true, NULL);
 
     if (!list)
         return NULL;
-    brev_types(conn, false, NULL);
     sw_parallel(count, ASKED_AT_ONCE, ask_one, &(struct inventory_search){ conn, list, jobs });
     for (size_t i = 0; i < count; i++) {
         json_array_append_new(rows, instance_row(conn, json_array_get(list, i), jobs[i]));

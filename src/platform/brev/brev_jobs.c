@@ -1,42 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * brev_jobs.c - jobs on their instances: sent, stopped, removed, found again. The Docker platform does the
- * work; here it gets the jobs of each engine together.
+ * work, and gets the jobs of each engine together.
  */
 #include "platform/brev/brev_internal.h"
-
-#include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "core/reason.h"
 #include "platform/kit/orphans.h"
-
-/* ---- jobs by engine ------------------------------------------------------------------------------ */
-
-void brev_groups_add(struct brev_groups *groups, struct sw_connection *docker, const json_t *instance,
-                     size_t which)
-{
-    struct brev_group *group = NULL;
-
-    for (size_t i = 0; i < groups->count && !group; i++)
-        if (groups->all[i].docker == docker)
-            group = &groups->all[i];
-    if (!group) {
-        groups->all = sw_realloc_array(groups->all, groups->count + 1, sizeof *groups->all);
-        group = &groups->all[groups->count++];
-        *group = (struct brev_group){ .docker = docker, .instance = instance };
-    }
-    group->which = sw_realloc_array(group->which, group->count + 1, sizeof *group->which);
-    group->which[group->count++] = which;
-}
-
-void brev_groups_done(struct brev_groups *groups)
-{
-    for (size_t i = 0; i < groups->count; i++)
-        free(groups->all[i].which);
-    free(groups->all);
-}
 
 /* ---- submit -------------------------------------------------------------------------------------- */
 
@@ -44,7 +16,6 @@ static void add_details(json_t *details, const json_t *instance)
 {
     static const char *const names[][2] = {
         { "instance", "name" }, { "instance_id", "id" }, { "instance_type", "instance_type" },
-        { "engine_id", "engine_id" },
     };
 
     for (size_t i = 0; i < SW_COUNT(names); i++)
@@ -56,11 +27,12 @@ static void add_details(json_t *details, const json_t *instance)
 static void drop_instance(struct brev_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     const struct sw_jobref job = { .id = plan->job_id };
+    sw_auto(json) json_t *list = NULL;
     struct sw_error why = { 0 };
 
-    if (!brev_job_options(plan->options).delete_after || !err || err->code == SW_E_UNREACHABLE)
+    if (!brev_job_options(plan->options).delete_after || err->code == SW_E_UNREACHABLE)
         return;
-    if (brev_delete_own(conn, &job, &why) < 0)
+    if (brev_delete_own(conn, &list, &job, &why) < 0)
         sw_wrap(err, "%.200s", why.message);
     else
         sw_hint(err, "the instance that was created for it was deleted");
@@ -70,15 +42,11 @@ int brev_submit(struct sw_connection *on, const struct sw_plan *plan, int attemp
                 const struct sw_secrets *secrets, struct sw_submission *receipt, struct sw_error *err)
 {
     struct brev_connection *conn = brev_of(on);
+    struct sw_connection *docker = NULL;
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *instance = brev_take(conn, plan, attempt, &why);
-    int gpus = instance && brev_plan_gpus(plan) > 0
-                   ? brev_gpu_count(brev_types(conn, true, NULL), sw_json_str(instance, "instance_type")) : 0;
-    struct sw_connection *docker = instance
-        ? brev_engine_with(conn, sw_json_str(instance, "name"), sw_json_str(instance, "id"), gpus, &why)
-        : NULL;
+    sw_auto(json) json_t *instance = brev_take(conn, plan, attempt, &docker, &why);
 
-    if (!docker || docker_submit(docker, plan, attempt, secrets, receipt, &why) < 0) {
+    if (!instance || docker_submit(docker, plan, attempt, secrets, receipt, &why) < 0) {
         drop_instance(conn, plan, &why);
         return sw_pass(err, &why);
     }
@@ -88,54 +56,30 @@ int brev_submit(struct sw_connection *on, const struct sw_plan *plan, int attemp
 
 /* ---- cancel, cleanup, finalize, evidence --------------------------------------------------------- */
 
-static struct brev_groups group_batch(struct brev_connection *conn, struct sw_batch_job *jobs, size_t count)
+/* `fn` for the jobs of each engine. One whose instance is gone needs nothing more: 0. */
+static void for_engines(struct brev_connection *conn, struct sw_batch_job *jobs, size_t count,
+                        brev_engine_fn *fn, void *context)
 {
-    struct brev_groups groups = { 0 };
+    sw_autofree struct sw_connection **engines = sw_alloc((count + 1) * sizeof *engines);
 
     for (size_t i = 0; i < count; i++) {
-        struct sw_error why = { 0 };
-        struct sw_connection *docker = brev_engine_of(conn, jobs[i].job, &why);
-
-        if (docker)
-            brev_groups_add(&groups, docker, NULL, i);
-        else
-            jobs[i].result = brev_engine_doubt(conn, jobs[i].job, &why, &jobs[i].err);
+        engines[i] = brev_engine_of(conn, jobs[i].job, &jobs[i].err);
+        jobs[i].result = engines[i] ? 0 : -1;
     }
-    return groups;
-}
+    brev_by_engine(engines, jobs, sizeof *jobs, count, fn, context);
+    for (size_t i = 0; i < count; i++) {
+        struct sw_error why = jobs[i].err;
 
-typedef void batch_fn(struct sw_connection *docker, struct sw_batch_job *jobs, size_t count, void *context);
-
-/* `fn` for the jobs of each engine. One whose instance is gone needs nothing more: 0. */
-static void for_engines(struct brev_connection *conn, struct sw_batch_job *jobs, size_t count, batch_fn *fn,
-                        void *context)
-{
-    sw_auto(brev_groups) struct brev_groups groups = group_batch(conn, jobs, count);
-
-    for (size_t g = 0; g < groups.count; g++) {
-        const struct brev_group *group = &groups.all[g];
-        sw_autofree struct sw_batch_job *some = sw_alloc(group->count * sizeof *some);
-
-        for (size_t i = 0; i < group->count; i++)
-            some[i] = jobs[group->which[i]];
-        fn(group->docker, some, group->count, context);
-        for (size_t i = 0; i < group->count; i++) {
-            struct sw_batch_job *job = &jobs[group->which[i]];
-
-            *job = some[i];
-            if (job->result >= 0)
-                continue;
-            job->err = (struct sw_error){ 0 };
-            brev_engine_doubt(conn, job->job, &some[i].err, &job->err);
-        }
-    }
-    for (size_t i = 0; i < count; i++)
-        if (jobs[i].result < 0 && jobs[i].err.code == SW_E_NOT_FOUND)
+        if (jobs[i].result >= 0)
+            continue;
+        jobs[i].err = (struct sw_error){ 0 };
+        brev_engine_doubt(conn, jobs[i].job, &why, &jobs[i].err);
+        if (jobs[i].err.code == SW_E_NOT_FOUND)
             jobs[i].result = 0;
+    }
 }
 
-static void cancel_some(struct sw_connection *docker, struct sw_batch_job *jobs, size_t count,
-                        void *deadline_ms)
+static void cancel_some(struct sw_connection *docker, void *jobs, size_t count, void *deadline_ms)
 {
     docker_cancel(docker, jobs, count, *(int64_t *)deadline_ms);
 }
@@ -150,17 +94,22 @@ struct cleaning {
     int64_t deadline_ms;
 };
 
-static void clean_some(struct sw_connection *docker, struct sw_batch_job *jobs, size_t count, void *context)
+static void clean_some(struct sw_connection *docker, void *jobs, size_t count, void *context)
 {
     const struct cleaning *cleaning = context;
 
     docker_cleanup(docker, jobs, count, cleaning->keep_results, cleaning->deadline_ms);
 }
 
-static void warn(const struct brev_connection *conn, const struct sw_error *why)
+/* Delete what was created for the job, or say why it stays. The number of instances; -1: some stay. */
+static int delete_or_warn(struct brev_connection *conn, json_t **list, const struct sw_jobref *job)
 {
-    if (conn->config.warn)
-        conn->config.warn(conn->config.warn_context, why->message);
+    struct sw_error why = { 0 };
+    int deleted = brev_delete_own(conn, list, job, &why);
+
+    if (deleted < 0)
+        brev_warn(conn, why.message);
+    return deleted;
 }
 
 /* What is on this machine: also of one whose instance is gone. */
@@ -176,47 +125,38 @@ void brev_cleanup(struct sw_connection *on, struct sw_batch_job *jobs, size_t co
                   int64_t deadline_ms)
 {
     struct brev_connection *conn = brev_of(on);
-    struct cleaning cleaning = { keep_results, deadline_ms };
+    sw_auto(json) json_t *list = NULL;
 
-    for_engines(conn, jobs, count, clean_some, &cleaning);
+    for_engines(conn, jobs, count, clean_some, &(struct cleaning){ keep_results, deadline_ms });
     for (size_t i = 0; i < count; i++) {
-        struct sw_error why = { 0 };
-        int deleted = brev_delete_own(conn, jobs[i].job, &why);
-
-        if (deleted < 0)
-            warn(conn, &why);
-        if (deleted > 0 && jobs[i].result < 0)
+        if (delete_or_warn(conn, &list, jobs[i].job) > 0 && jobs[i].result < 0)
             jobs[i].result = 0;              /* with all that was on it */
         if (jobs[i].result == 0)
             jobs[i].result = remove_local(conn, jobs[i].job->id, keep_results, &jobs[i].err);
     }
 }
 
+static void finalize_some(struct sw_connection *docker, void *jobs, size_t count, void *context)
+{
+    (void)context;
+    docker_finalize(docker, jobs, count);
+}
+
 void brev_finalize(struct sw_connection *on, const struct sw_jobref *const *jobs, size_t count)
 {
     struct brev_connection *conn = brev_of(on);
-    sw_auto(brev_groups) struct brev_groups groups = { 0 };
+    sw_autofree struct sw_connection **engines = sw_alloc((count + 1) * sizeof *engines);
+    sw_autofree const struct sw_jobref **ended = sw_alloc((count + 1) * sizeof *ended);
+    sw_auto(json) json_t *list = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        struct sw_connection *docker = brev_engine_of(conn, jobs[i], NULL);
-
-        if (docker)
-            brev_groups_add(&groups, docker, NULL, i);
+        ended[i] = jobs[i];
+        engines[i] = brev_engine_of(conn, jobs[i], NULL);
     }
-    for (size_t g = 0; g < groups.count; g++) {
-        sw_autofree const struct sw_jobref **some = sw_alloc(groups.all[g].count * sizeof *some);
-
-        for (size_t i = 0; i < groups.all[g].count; i++)
-            some[i] = jobs[groups.all[g].which[i]];
-        docker_finalize(groups.all[g].docker, some, groups.all[g].count);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct sw_error why = { 0 };
-
-        if (brev_job_options(json_object_get(jobs[i]->plan, "options")).delete_after &&
-            brev_delete_own(conn, jobs[i], &why) < 0)
-            warn(conn, &why);
-    }
+    brev_by_engine(engines, ended, sizeof *ended, count, finalize_some, NULL);
+    for (size_t i = 0; i < count; i++)
+        if (brev_job_options(json_object_get(jobs[i]->plan, "options")).delete_after)
+            delete_or_warn(conn, &list, jobs[i]);
 }
 
 void brev_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
@@ -233,27 +173,11 @@ void brev_evidence(struct sw_connection *conn, const struct sw_observation *cons
 
 /* ---- found again --------------------------------------------------------------------------------- */
 
-static int adopt_from(struct brev_connection *conn, const json_t *instance, const char *id, json_t **plan,
-                      struct sw_submission *receipt, struct sw_error *err)
-{
-    const char *name = sw_json_str(instance, "name"), *number = sw_json_str(instance, "id");
-    sw_auto(sw_buf) struct sw_buf identity = SW_BUF_INIT;
-    struct sw_connection *docker = brev_engine(conn, name, number, err);
-
-    if (!docker || docker_adopt(docker, id, plan, receipt, err) < 0)
-        return -1;
-    add_details(receipt->details, instance);
-    if (brev_engine_identity(conn, name, number, &identity, NULL) == 0)
-        json_object_set_new(receipt->details, "engine_id",
-                            json_stringn(identity.data, strcspn(identity.data, " ")));
-    return 0;
-}
-
 int brev_adopt(struct sw_connection *on, const char *id, json_t **plan, struct sw_submission *receipt,
                struct sw_error *err)
 {
     struct brev_connection *conn = brev_of(on);
-    sw_auto(json) json_t *list = brev_list(conn, err);
+    sw_auto(json) json_t *list = brev_list(conn, BREV_NOW, err);
     struct sw_error silent = { 0 };
     const json_t *each;
     size_t i;
@@ -262,11 +186,15 @@ int brev_adopt(struct sw_connection *on, const char *id, json_t **plan, struct s
         return -1;
     json_array_foreach(list, i, each) {
         struct sw_error why = { 0 };
+        struct sw_connection *docker;
 
         if (brev_use(each, NULL) != BREV_USABLE)
             continue;
-        if (adopt_from(conn, each, id, plan, receipt, &why) == 0)
+        docker = brev_engine_at(conn, each, &why);
+        if (docker && docker_adopt(docker, id, plan, receipt, &why) == 0) {
+            add_details(receipt->details, each);
             return 0;
+        }
         if (why.code != SW_E_NOT_FOUND)
             silent = why;
     }
@@ -278,13 +206,12 @@ int brev_adopt(struct sw_connection *on, const char *id, json_t **plan, struct s
 json_t *brev_jobs(struct sw_connection *on, struct sw_error *err)
 {
     struct brev_connection *conn = brev_of(on);
-    sw_auto(json) json_t *list = brev_list(conn, err);
+    sw_auto(json) json_t *list = brev_list(conn, BREV_NOW, err);
     json_t *all = list ? json_array() : NULL, *each;
     size_t i;
 
     json_array_foreach(list, i, each) {
-        sw_auto(json) json_t *some = brev_use(each, NULL) == BREV_USABLE ? brev_jobs_on(conn, each, NULL)
-                                                                         : NULL;
+        sw_auto(json) json_t *some = brev_jobs_on(conn, each, NULL);
 
         if (some)
             json_array_extend(all, some);
@@ -299,14 +226,14 @@ static void add_instance(struct brev_connection *conn, const struct sw_orphans *
                          const json_t *instance)
 {
     const char *name = sw_json_str(instance, "name"), *kept = NULL;
-    bool usable = brev_use(instance, NULL) == BREV_USABLE;
-    sw_auto(json) json_t *jobs = usable ? brev_jobs_on(conn, instance, NULL) : NULL;
+    bool usable = brev_use(instance, NULL) == BREV_USABLE, mine;
     const struct sw_sweep *sweep = search->sweep;
+    sw_auto(json) json_t *jobs = NULL;
     struct brev_mark mark;
-    bool mine;
 
     if (!brev_name_read(name, &mark) || sweep->known(sweep->context, mark.job))
         return;
+    jobs = brev_jobs_on(conn, instance, NULL);
     if (usable && (!jobs || brev_live_jobs(jobs, NULL) > 0))
         kept = jobs ? "a job runs on it" : "it cannot be asked whether a job runs on it";
     mine = sweep->store_id && sw_text_starts(sweep->store_id, mark.store);
@@ -335,14 +262,14 @@ static void add_new(json_t *found, json_t *rows)
 json_t *brev_orphans(struct sw_connection *on, const struct sw_sweep *sweep, struct sw_error *err)
 {
     struct brev_connection *conn = brev_of(on);
-    sw_auto(json) json_t *list = brev_list(conn, err);
+    sw_auto(json) json_t *list = brev_list(conn, BREV_NOW, err);
     json_t *found = list ? json_array() : NULL, *each;
     const struct sw_orphans search = { sweep, found };
     size_t i;
 
     json_array_foreach(list, i, each) {
-        struct sw_connection *docker = brev_use(each, NULL) == BREV_USABLE
-            ? brev_engine(conn, sw_json_str(each, "name"), sw_json_str(each, "id"), NULL) : NULL;
+        struct sw_connection *docker = brev_use(each, NULL) == BREV_USABLE ? brev_engine_at(conn, each, NULL)
+                                                                           : NULL;
         sw_auto(json) json_t *rows = docker ? docker_orphans(docker, sweep, NULL) : NULL;
 
         add_new(found, rows);

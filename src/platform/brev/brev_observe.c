@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brev_observe.c - all jobs of a connection: one list of instances, and one list of containers on each
- * instance that has jobs.
+ * brev_observe.c - all jobs of a connection: at most one list of instances in a few seconds, and one list of
+ * containers on each instance that has jobs.
  *
  * An instance that is stopped or does not answer says nothing about its jobs: they keep their state. Only the
  * list itself decides that a job ended with its instance: it failed, or it is gone from two lists in a row.
@@ -11,17 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "base/text.h"
 #include "core/reason.h"
 
-enum { INSTANCES_AT_ONCE = 8 };
-
 struct brev_poll {
     struct brev_connection *conn;
-    struct sw_observation *jobs;
     json_t *list, *again;            /* of instances; the second is asked for when one is missing */
-    struct brev_groups groups;
+    size_t silent;                   /* jobs whose engine does not answer */
+    struct sw_error why;             /* and why; both under the connection's lock */
 };
 
 static void say(struct sw_observation *seen, enum sw_state state, const char *reason, const char *name,
@@ -46,32 +43,32 @@ static bool is_confirmed(const struct sw_jobref *job)
     return !sw_text_empty(sw_json_str(job->details, "instance_id"));
 }
 
-/* The list has no instance for it. -1: a second list does not come. */
+/* The list has no instance for it: a new one decides. -1: that one does not come. */
 static int judge_missing(struct brev_poll *poll, struct sw_observation *seen, struct sw_error *err)
 {
     const char *name = sw_json_str(seen->job.details, "instance");
+    struct sw_error why = { 0 };
 
+    if (!poll->again && !(poll->again = brev_list(poll->conn, BREV_NOW, err)))
+        return -1;
+    if (brev_instance_of(poll->conn, poll->again, &seen->job, &why) || why.code)
+        return 0;                                   /* presence stays SW_UNSEEN */
     if (!is_confirmed(&seen->job)) {
         seen->presence = SW_ABSENT;
         return 0;
     }
-    if (!poll->again && !(poll->again = brev_list(poll->conn, err)))
-        return -1;
-    if (brev_find(poll->again, sw_json_str(seen->job.details, "instance_id")))
-        return 0;                                   /* presence stays SW_UNSEEN */
     say(seen, SW_ERROR, SW_REASON_NODE_LOST, name ? name : "?", "was deleted, and its job with it");
     seen->by_absence = true;
     return 0;
 }
 
-/* What can be told from the list alone; what cannot joins the group of its engine. */
-static int place_job(struct brev_poll *poll, size_t index, struct sw_error *err)
+/* What can be told from the list alone; for what cannot, *docker is its engine. */
+static int place_job(struct brev_poll *poll, struct sw_observation *seen, struct sw_connection **docker,
+                     struct sw_error *err)
 {
-    struct sw_observation *seen = &poll->jobs[index];
     struct sw_error why = { 0 };
     const json_t *instance = brev_instance_of(poll->conn, poll->list, &seen->job, &why);
     const char *name = sw_json_str(instance, "name"), *note = NULL;
-    struct sw_connection *docker;
 
     if (!instance && why.code)
         return 0;                                   /* a member of its pool does not answer */
@@ -87,10 +84,8 @@ static int place_job(struct brev_poll *poll, size_t index, struct sw_error *err)
         return 0;
     case BREV_USABLE:
     case BREV_UNCLEAR:
-        docker = brev_engine(poll->conn, name, sw_json_str(instance, "id"), &why);
-        if (docker)
-            brev_groups_add(&poll->groups, docker, instance, index);
-        else
+        *docker = brev_engine_at(poll->conn, instance, &why);
+        if (!*docker)
             keep(seen, name, why.message);
         return 0;
     default:
@@ -99,112 +94,73 @@ static int place_job(struct brev_poll *poll, size_t index, struct sw_error *err)
     }
 }
 
-/* "It is not there" counts only on the engine that the job was sent to. */
-static void doubt_absence(struct brev_connection *conn, const struct brev_group *group,
-                          struct sw_observation *jobs)
+/* An engine that does not answer may have a new address. */
+static int ask_engine(struct brev_connection *conn, struct sw_connection *docker, struct sw_observation *jobs,
+                      size_t count, struct sw_error *why)
 {
-    const char *name = sw_json_str(group->instance, "name");
-    sw_auto(sw_buf) struct sw_buf identity = SW_BUF_INIT;
-    bool asked = false;
-
-    for (size_t i = 0; i < group->count; i++) {
-        struct sw_observation *seen = &jobs[i];
-        const char *was = sw_json_str(seen->job.details, "engine_id");
-
-        if ((seen->presence == SW_PRESENT && !seen->by_absence) || !was)
-            continue;
-        if (!asked &&
-            brev_engine_identity(conn, name, sw_json_str(group->instance, "id"), &identity, NULL) < 0)
-            sw_buf_clear(&identity);
-        asked = true;
-        if (!identity.length || !sw_identity_same(was, sw_buf_text(&identity))) {
-            seen->by_absence = false;
-            keep(seen, name, "has another Docker engine than the one the job was sent to");
-        }
-    }
-}
-
-static int ask_engine(struct brev_connection *conn, struct brev_group *group, struct sw_observation *jobs)
-{
-    if (docker_observe(group->docker, jobs, group->count, &group->why) == 0)
+    if (docker_observe(docker, jobs, count, why) == 0)
         return 0;
-    if (group->why.code != SW_E_UNREACHABLE || brev_refresh(conn, false, NULL) < 0)
+    if (why->code != SW_E_UNREACHABLE || brev_refresh(conn, false, NULL) < 0)
         return -1;
-    group->why = (struct sw_error){ 0 };            /* its address may have changed */
-    return docker_observe(group->docker, jobs, group->count, &group->why);
+    *why = (struct sw_error){ 0 };
+    return docker_observe(docker, jobs, count, why);
 }
 
-static void observe_group(void *context, size_t index)
+static void observe_some(struct sw_connection *docker, void *elements, size_t count, void *context)
 {
+    struct sw_observation *jobs = elements;
     struct brev_poll *poll = context;
-    struct brev_group *group = &poll->groups.all[index];
-    sw_autofree struct sw_observation *jobs = sw_alloc((group->count + 1) * sizeof *jobs);
-    const char *name = sw_json_str(group->instance, "name");
+    char name[sizeof jobs[0].node];
+    struct sw_error why = { 0 };
 
-    for (size_t i = 0; i < group->count; i++)
-        jobs[i] = poll->jobs[group->which[i]];
-    if (ask_engine(poll->conn, group, jobs) < 0)
-        for (size_t i = 0; i < group->count; i++)
-            keep(&jobs[i], name, group->why.message);
-    else
-        doubt_absence(poll->conn, group, jobs);
-    for (size_t i = 0; i < group->count; i++)
-        poll->jobs[group->which[i]] = jobs[i];
-}
-
-static void poll_done(struct brev_poll *poll)
-{
-    brev_groups_done(&poll->groups);
-    json_decref(poll->list);
-    json_decref(poll->again);
-}
-
-/* Every engine that was asked is silent, and nothing else is known: the platform does not answer. */
-static int all_silent(const struct brev_poll *poll, size_t count, struct sw_error *err)
-{
-    size_t silent = 0;
-
-    for (size_t i = 0; i < poll->groups.count; i++)
-        silent += poll->groups.all[i].why.code ? poll->groups.all[i].count : 0;
-    return count > 0 && silent == count ? sw_pass(err, &poll->groups.all[0].why) : 0;
+    snprintf(name, sizeof name, "%s", jobs[0].node);
+    if (ask_engine(poll->conn, docker, jobs, count, &why) == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        keep(&jobs[i], name, why.message);
+    pthread_mutex_lock(&poll->conn->lock);
+    poll->silent += count;
+    poll->why = why;
+    pthread_mutex_unlock(&poll->conn->lock);
 }
 
 int brev_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err)
 {
-    struct brev_poll poll = { .conn = brev_of(conn), .jobs = jobs };
+    struct brev_poll poll = { .conn = brev_of(conn) };
+    sw_autofree struct sw_connection **engines = sw_alloc((count + 1) * sizeof *engines);
     int result = 0;
 
-    poll.list = brev_list(poll.conn, err);
+    poll.list = brev_list(poll.conn, BREV_RECENT_MS, err);
     if (!poll.list)
         return -1;
     for (size_t i = 0; i < count && result == 0; i++)
-        result = place_job(&poll, i, err);
-    if (result == 0) {
-        sw_parallel(poll.groups.count, INSTANCES_AT_ONCE, observe_group, &poll);
-        result = all_silent(&poll, count, err);
-    }
-    poll_done(&poll);
+        result = place_job(&poll, &jobs[i], &engines[i], err);
+    if (result == 0)
+        brev_by_engine(engines, jobs, sizeof *jobs, count, observe_some, &poll);
+    if (result == 0 && count > 0 && poll.silent == count)
+        result = sw_pass(err, &poll.why);           /* of none: the platform does not answer */
+    json_decref(poll.list);
+    json_decref(poll.again);
     return result;
+}
+
+static void reconcile_some(struct sw_connection *docker, void *elements, size_t count, void *context)
+{
+    (void)context;
+    docker_reconcile(docker, elements, count);
 }
 
 void brev_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
-    sw_auto(brev_groups) struct brev_groups groups = { 0 };
+    sw_autofree struct sw_connection **engines = sw_alloc((count + 1) * sizeof *engines);
+    sw_autofree struct sw_observation *seen = sw_alloc((count + 1) * sizeof *seen);
 
     for (size_t i = 0; i < count; i++) {
         bool acts = jobs[i].needs_reconcile || sw_text_same(jobs[i].reason, SW_REASON_ENDING) ||
                     sw_text_same(jobs[i].reason, SW_REASON_GPU_WAIT);
-        struct sw_connection *docker = acts ? brev_engine_of(brev_of(conn), &jobs[i].job, NULL) : NULL;
 
-        if (docker)
-            brev_groups_add(&groups, docker, NULL, i);
+        seen[i] = jobs[i];
+        engines[i] = acts ? brev_engine_of(brev_of(conn), &jobs[i].job, NULL) : NULL;
     }
-    for (size_t g = 0; g < groups.count; g++) {
-        const struct brev_group *group = &groups.all[g];
-        sw_autofree struct sw_observation *some = sw_alloc(group->count * sizeof *some);
-
-        for (size_t i = 0; i < group->count; i++)
-            some[i] = jobs[group->which[i]];
-        docker_reconcile(group->docker, some, group->count);
-    }
+    brev_by_engine(engines, seen, sizeof *seen, count, reconcile_some, NULL);
 }

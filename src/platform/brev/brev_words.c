@@ -20,6 +20,18 @@
 
 enum { TYPES_MOST = 5 };
 
+/* Any case, and not inside a longer word: "A100" is in "NVIDIA A100-SXM4-80GB", "a10" is not; "401" is in
+ * "status 401:", and not in "i4015". */
+static bool has_words(const char *text, const char *words)
+{
+    size_t length = strlen(words);
+
+    for (const char *at = text ? strcasestr(text, words) : NULL; at; at = strcasestr(at + 1, words))
+        if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[length]))
+            return true;
+    return false;
+}
+
 /* ---- states -------------------------------------------------------------------------------------- */
 
 static const struct status_word {
@@ -212,17 +224,9 @@ int brev_gpu_count(const json_t *types, const char *type)
     return (int)sw_json_int(type_of(types, type), "gpu_count", 0);
 }
 
-/* "A100" is meant by "NVIDIA A100-SXM4-80GB", "a10" by "A10" and not by "A100". */
 static bool gpu_matches(const char *name, const char *wanted)
 {
-    size_t length = wanted ? strlen(wanted) : 0;
-
-    if (!wanted)
-        return true;
-    for (const char *at = name ? strcasestr(name, wanted) : NULL; at; at = strcasestr(at + 1, wanted))
-        if ((at == name || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[length]))
-            return true;
-    return false;
+    return !wanted || has_words(name, wanted);
 }
 
 static bool is_cheaper(const json_t *one, const json_t *other)
@@ -312,7 +316,7 @@ bool brev_name_read(const char *name, struct brev_mark *mark)
 #define UPDATE "update the brev program; Slipway was written for 0.6.327"
 
 static const struct brev_complaint {
-    const char *said;                /* looked for anywhere, any case */
+    const char *said;                /* as has_words() looks for it; the first row counts */
     enum sw_code code;
     const char *means, *hint;
 } complaints[] = {
@@ -330,7 +334,8 @@ static const struct brev_complaint {
     { "unknown command", SW_E_UNSUPPORTED, "this brev does not know a command that is needed", UPDATE },
     { "no such host", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },
     { "dial tcp", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },
-    { "connection re", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },
+    { "connection refused", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },
+    { "connection reset", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },
     { "timeout", SW_E_UNREACHABLE, "Brev's service does not answer", NULL },
     { "deadline exceeded", SW_E_UNREACHABLE, "Brev's service does not answer", NULL },
     { "unexpected eof", SW_E_UNREACHABLE, "the connection to Brev's service was cut", NULL },
@@ -345,7 +350,7 @@ int brev_explain(const char *said, struct sw_error *err)
     for (size_t i = 0; i < SW_COUNT(complaints); i++) {
         const struct brev_complaint *row = &complaints[i];
 
-        if (!strcasestr(said, row->said))
+        if (!has_words(said, row->said))
             continue;
         sw_fail(err, row->code, "%s%s%.300s", row->means, space, said);
         return row->hint ? sw_hint(err, "%s", row->hint) : -1;

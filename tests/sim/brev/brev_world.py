@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """brev_world.py - what Brev's service would know: logins, organisations, types, instances; in one folder.
 
-The stand-in program (bin/brev) reads and changes it under a lock; tests look at it and turn its switches:
+The stand-in program (brev.c) reads and changes it under a lock; tests look at it and turn its switches:
 
     with World().held() as state:
         state["faults"]["create"] = "partial"
 
-An instance comes up in steps, one for each list that shows it, and goes away in the same way, so no test
-depends on a clock. Every call of the program is one line of FOLDER/calls.
+faults: create is "refuse", "partial" (an instance is left, broken), "lost" (made, without an answer) or "kill" (made,
+and the caller is dead); slow: instances do not come up.
 """
 import contextlib
 import fcntl
 import json
 import os
 
-COMING = [("DEPLOYING", "PENDING", "NOT READY"), ("STARTING", "PENDING", "NOT READY"),
-          ("RUNNING", "BUILDING", "NOT READY")]
-READY = ("RUNNING", "COMPLETED", "READY")
 TYPES = [
     {"type": "g5.xlarge", "gpu_name": "A10G", "gpu_count": 1, "price_per_hour": 1.21},
     {"type": "two.a100", "gpu_name": "A100", "gpu_count": 2, "price_per_hour": 3.40},
@@ -34,25 +31,32 @@ class World:
     def make(self, ssh):
         """`ssh`: where every instance really is: {"host","port","user","key"}."""
         os.makedirs(self.folder, mode=0o700)
-        with open(self.path, "w", encoding="utf-8") as out:
-            json.dump({"ssh": ssh, "tokens": ["tok-good"], "orgs": [{"name": "lab", "id": "org-1"},
-                                                                   {"name": "other", "id": "org-2"}],
-                       "version": "v0.6.327", "instances": [], "made": 0, "faults": {}}, out)
+        self.write({"ssh": ssh, "types": TYPES, "tokens": ["tok-good"],
+                    "orgs": [{"name": "lab", "id": "org-1"}, {"name": "other", "id": "org-2"}],
+                    "version": "v0.6.327", "instances": [], "made": 0, "faults": {}})
+
+    def write(self, state):
+        """A process that is killed leaves the old state or the new one."""
+        with open(f"{self.path}.new", "w", encoding="utf-8") as out:
+            json.dump(state, out)
+        os.replace(f"{self.path}.new", self.path)
 
     @contextlib.contextmanager
     def held(self):
         """The state, to be read and changed."""
-        with open(self.path, "r+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            state = json.load(file)
+        with open(f"{self.folder}/lock", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with open(self.path, encoding="utf-8") as file:
+                state = json.load(file)
             yield state
-            file.seek(0)
-            file.truncate()
-            json.dump(state, file)
+            self.write(state)
 
-    def add(self, name, kind="g5.xlarge", ready=True):
+    def add(self, name, kind="g5.xlarge"):
+        """An instance that is ready."""
         with self.held() as state:
-            return add_instance(state, name, kind, ready)
+            state["made"] += 1
+            state["instances"].append({"name": name, "id": f"i{state['made']:07d}", "type": kind, "left": 0,
+                                       "status": None, "org": "org-1"})
 
     def names(self):
         with self.held() as state:
@@ -65,35 +69,3 @@ class World:
         with open(f"{self.folder}/calls", encoding="utf-8") as lines:
             argvs = [json.loads(line)["argv"] for line in lines]
         return [argv for argv in argvs if argv[:len(words)] == list(words)]
-
-
-def add_instance(state, name, kind, ready=False, org="org-1"):
-    state["made"] += 1
-    known = {one["type"]: one for one in TYPES}[kind]
-    instance = {"name": name, "id": f"i{state['made']:07d}", "type": kind, "gpu": known["gpu_name"] or "-",
-                "kind": "gpu" if known["gpu_count"] else "cpu", "step": len(COMING) if ready else 0,
-                "status": None, "org": org}
-    state["instances"].append(instance)
-    return instance
-
-
-def shown(instance):
-    """As `ls --json` shows it."""
-    status, build, shell = COMING[instance["step"]] if instance["step"] < len(COMING) else READY
-    if instance["status"]:
-        status, shell = instance["status"], "NOT READY"
-        build = "CREATE_FAILED" if status == "FAILURE" else "COMPLETED"
-    return {"name": instance["name"], "id": instance["id"], "status": status, "build_status": build,
-            "shell_status": shell, "health_status": "HEALTHY" if shell == "READY" else "UNAVAILABLE",
-            "instance_type": instance["type"], "instance_kind": instance["kind"], "gpu": instance["gpu"]}
-
-
-def advance(state):
-    """A list was shown: time goes on."""
-    for instance in list(state["instances"]):
-        if instance["status"] == "DELETING":
-            instance["lists"] = instance.get("lists", 0) + 1
-            if instance["lists"] > 2:
-                state["instances"].remove(instance)
-        elif not instance["status"] and instance["step"] < len(COMING) and not state["faults"].get("slow"):
-            instance["step"] += 1

@@ -162,6 +162,7 @@ static void other_names_are_not_taken_for_ours(void **state)
         assert_false(brev_name_read(names[i], &mark));
 }
 
+/* One sentence for each row of the table, and some that hold its words by chance. */
 static void complaints_have_codes(void **state)
 {
     static const struct {
@@ -169,13 +170,29 @@ static void complaints_have_codes(void **state)
         enum sw_code code;
     } rows[] = {
         { "Error: duplicate workspace with name x", SW_E_CONFLICT },
-        { "You are currently logged out, would you like to log in? [y/n]: ", SW_E_CREDENTIAL },
+        { "You are currently logged out, continue? [y/n]: ", SW_E_CREDENTIAL },
+        { "Please log in: brev login", SW_E_CREDENTIAL },
+        { "Error: Unauthorized", SW_E_CREDENTIAL },
+        { "rpc error: code = Unauthenticated desc = no token", SW_E_CREDENTIAL },
+        { "GET /api/me: status 401: no", SW_E_CREDENTIAL },
+        { "https://service: 403", SW_E_CREDENTIAL },
         { "unable to read from stdin: EOF", SW_E_CREDENTIAL },
-        { "Error: 401 Unauthorized", SW_E_CREDENTIAL },
+        { "prompt failed: no TTY", SW_E_CREDENTIAL },
         { "Error: unknown flag: --detached", SW_E_UNSUPPORTED },
-        { "dial tcp: lookup brevapi: no such host", SW_E_UNREACHABLE },
+        { "Error: unknown shorthand flag: 'd' in -d", SW_E_UNSUPPORTED },
+        { "Error: unknown command \"search\" for \"brev\"", SW_E_UNSUPPORTED },
+        { "lookup brevapi: no such host", SW_E_UNREACHABLE },
+        { "dial tcp 192.0.2.1:443: network is unreachable", SW_E_UNREACHABLE },
+        { "read: connection reset by peer", SW_E_UNREACHABLE },
+        { "connect: connection refused", SW_E_UNREACHABLE },
+        { "net/http: TLS handshake timeout", SW_E_UNREACHABLE },
         { "context deadline exceeded", SW_E_UNREACHABLE },
+        { "Post \"https://service\": unexpected EOF", SW_E_UNREACHABLE },
+        { "502 Bad Gateway", SW_E_UNREACHABLE },
+        { "status 503", SW_E_UNREACHABLE },
         { "insufficient capacity", SW_E_REFUSED },
+        { "instance i4013503 could not be built", SW_E_REFUSED },
+        { "type catalog incomplete", SW_E_REFUSED },
         { "", SW_E_REFUSED },
     };
 
@@ -185,6 +202,7 @@ static void complaints_have_codes(void **state)
 
         assert_int_equal(brev_explain(rows[i].said, &err), -1);
         assert_int_equal(err.code, rows[i].code);
+        assert_true(err.code == SW_E_REFUSED || strstr(err.message, rows[i].said));
     }
 }
 

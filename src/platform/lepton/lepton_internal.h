@@ -37,6 +37,7 @@
 #define LEPTON_ALL_JOBS   "alive_and_archive"    /* job_query_mode */
 #define LEPTON_PULL       "slipway-pull-"        /* a pull secret's name begins so */
 enum { LEPTON_NAME_MAX = 36, LEPTON_NAME_SIZE = LEPTON_NAME_MAX + 1, LEPTON_PORT = 29400 };
+enum { LEPTON_SETTLES_MS = 3000 };           /* a job that was just made may be missing from lists so long */
 
 struct lepton_connection {           /* what struct sw_connection is for this platform */
     char *url, *origin, *workspace;
@@ -148,8 +149,8 @@ int64_t lepton_time_ms(const json_t *status, const char *key);     /* of any uni
 enum sw_state lepton_state(const char *said, const char **note);
 /* An answer of /jobs, with "replicas", "events", "reports" and "asked" of detail(). */
 void lepton_read(const json_t *job, struct sw_observation *seen);
-/* Of the replicas of a job that waits the one that decides, borrowed: one that may never start (`bad`), else the
- * first that is not ready; NULL: all are ready. */
+/* Of the replicas of a job that waits the one that decides, borrowed: one that may never start (`bad`),
+ * else the first that is not ready; NULL: all are ready. */
 const json_t *lepton_waits_for(const json_t *replicas, bool *bad);
 /* Of a job that waits longer than `after_ms` for something that does not come: why, borrowed; NULL: it is
  * not stuck. */

@@ -209,8 +209,8 @@ static bool is_over(const json_t *job)
     return sw_state_is_final(state) || state == SW_PAUSED;
 }
 
-/* With a label that tells other machines why. All labels are sent, in case the service replaces them; one that
- * does not take labels there gets the stop alone. */
+/* With a label that tells other machines why. All labels are sent, in case the service replaces them; one
+ * that does not take labels there gets the stop alone. */
 static json_t *stop_body(const json_t *job, const char *why)
 {
     const json_t *has = json_object_get(json_object_get(job, "metadata"), "labels");
@@ -433,8 +433,16 @@ int lepton_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
 {
     sw_auto(json) json_t *attempts = attempts_of(conn, id, err);
     const json_t *job = sw_jobs_newest(&lepton_api, attempts, id);
-    const char *text = variable_of(job, SW_PLAN_VARIABLE), *signature = variable_of(job, LEPTON_SIGNATURE);
+    const char *text, *signature;
 
+    if (attempts && !job) {
+        sw_sleep_ms(LEPTON_SETTLES_MS);
+        json_decref(attempts);
+        attempts = attempts_of(conn, id, err);
+        job = sw_jobs_newest(&lepton_api, attempts, id);
+    }
+    text = variable_of(job, SW_PLAN_VARIABLE);
+    signature = variable_of(job, LEPTON_SIGNATURE);
     if (!job)
         return attempts ? sw_fail(err, SW_E_NOT_FOUND, "the workspace has no job '%s'", id) : -1;
     snprintf(out->remote_id, sizeof out->remote_id, "%s", lepton_meta(job, "id") ? lepton_meta(job,

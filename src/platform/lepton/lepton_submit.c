@@ -22,8 +22,6 @@
 #include "platform/kit/chunks.h"
 #include "platform/kit/sending.h"
 
-enum { SETTLES_MS = 3000 };
-
 /* An etcd object has 1.5 MiB, and a process 2 MiB for arguments and variables. */
 static const struct sw_chunk_limits limits = { "Lepton", 96 * 1024, 1200 * 1024 };
 
@@ -68,8 +66,8 @@ static int find_sent(struct sw_connection *conn, const struct sw_plan *plan, int
     struct stat info = { 0 };
     int64_t age_ms = stat(note, &info) == 0 ? sw_now_ms() - (int64_t)info.st_mtime * 1000 : 0;
 
-    if (age_ms >= 0 && age_ms < SETTLES_MS)
-        sw_sleep_ms(SETTLES_MS - age_ms);
+    if (age_ms >= 0 && age_ms < LEPTON_SETTLES_MS)
+        sw_sleep_ms(LEPTON_SETTLES_MS - age_ms);
     job = lepton_find_job(conn, plan->job_id, attempt, &why);
     if (!job)
         return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);

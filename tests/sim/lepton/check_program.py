@@ -200,7 +200,7 @@ def a_job_that_was_canceled_is_canceled_on_every_machine(here):
     expect(labels["slipway.id"] == job and labels["slipway.stopped"] == "canceled", labels)
 
 
-def a_service_that_takes_no_label_with_a_stop_is_told_to_stop(here):
+def a_service_that_takes_no_label_with_a_stop_stops_the_job(here):
     job = here.run()
     here.settle(patch_labels=False)
     other = elsewhere(here, job)

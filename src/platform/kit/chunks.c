@@ -154,6 +154,8 @@ void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)
 
 void sw_chunks_command_by(struct sw_buf *out, const char *prefix, const char *lines, const char *runs)
 {
+    /* Until the runner takes over: the first process of a container has no signal handlers but its own. */
+    sw_buf_add(out, "trap 'exit 143' TERM\n");
     add_functions(out);
     sw_buf_add(out, lines);
     sw_buf_addf(out, "sw_script\nsw_chunks %s \"$sw_job\"\n%s\n", prefix, runs);

@@ -129,8 +129,8 @@ int64_t lepton_time_ms(const json_t *status, const char *key);     /* of any uni
 enum sw_state lepton_state(const char *said, const char **note);
 /* An answer of /jobs, with "replicas", "events", "reports" and "asked" of detail(). */
 void lepton_read(const json_t *job, struct sw_observation *seen);
-/* Of the replicas of a job that waits the one that decides, borrowed: one that may never start (`bad`), else the
- * first that is not ready; NULL: all are ready. */
+/* Of the replicas of a job that waits the one that decides, borrowed: one that may never start (`bad`),
+ * else the first that is not ready; NULL: all are ready. */
 const json_t *lepton_waits_for(const json_t *replicas, bool *bad);
 /* Of a job that waits longer than `after_ms` for something that does not come: why, borrowed; NULL: it is
  * not stuck. */

@@ -207,8 +207,8 @@ static bool is_over(const json_t *job)
     return sw_state_is_final(state) || state == SW_PAUSED || sw_text_same(said, "Archived");
 }
 
-/* With a label that tells other machines why. All labels are sent, in case the service replaces them; one that
- * does not take labels there gets the stop alone. */
+/* With a label that tells other machines why. All labels are sent, in case the service replaces them; one
+ * that does not take labels there gets the stop alone. */
 static json_t *stop_body(const json_t *job, const char *why)
 {
     const json_t *has = json_object_get(json_object_get(job, "metadata"), "labels");

@@ -214,8 +214,8 @@ static void name_node(const json_t *job, struct sw_observation *seen)
     snprintf(seen->node, sizeof seen->node, "%s", node_of(replica));
 }
 
-/* Where the runner left a word, that one decides. One that was told to stop, in a job that failed, was told by
- * the platform: a person's stop ends as "Stopped". */
+/* Where the runner left a word, that one decides. In a job that failed, a runner that had to stop was stopped
+ * by the platform: a person's stop ends as "Stopped". */
 static void read_end(const json_t *job, enum sw_state over, struct sw_observation *seen)
 {
     const char *said = NULL, *reason = ending_of(json_object_get(job, "events"), &said);

@@ -7,9 +7,6 @@
 #     sw_own_results FOLDER [needed]   the job's own folder of a volume that jobs share; /results leads there where
 #                            the image's user may make it so. With `needed` the job says /results itself.
 
-# Until the runner takes over: the first process of a container has no signal handlers but its own.
-trap 'exit 143' TERM
-
 sw_worker() {
     sw_name=${HOSTNAME:-$(cat /etc/hostname)}
     sw_index=${sw_name##*-}

@@ -10,13 +10,12 @@ Most claims need no container: the stand-in says of a job what the claim wants (
 import json
 import os
 import pathlib
-import re
 import sys
 import time
 
 sys.dont_write_bytecode = True
 from count_requests import Counted  # noqa: E402
-from lepton_client import BASE, IMAGE, TOKEN  # noqa: E402
+from lepton_client import IMAGE, TOKEN  # noqa: E402
 from harness import claims  # noqa: E402
 from harness.client import FINAL, Client, expect, until  # noqa: E402
 
@@ -200,7 +199,7 @@ def a_job_that_was_canceled_is_canceled_on_every_machine(here):
     expect(labels["slipway.id"] == job and labels["slipway.stopped"] == "canceled", labels)
 
 
-def a_service_that_takes_no_label_with_a_stop_is_told_to_stop(here):
+def a_service_that_takes_no_label_with_a_stop_stops_the_job(here):
     job = here.run()
     here.settle(patch_labels=False)
     other = elsewhere(here, job)
@@ -271,7 +270,8 @@ def a_quota_and_a_workspace_without_shared_machines_are_respected(here):
     here.settle(quota=4)
     here.refuses("quota is 4", gpus=8)
     here.settle(dedicated_only=True)
-    os.system(f"find {here.folder} -name '.facts-*' -delete")
+    for remembered in pathlib.Path(here.folder).rglob(".facts-*"):
+        remembered.unlink()
     here.refuses("no shared machines", "inventory", gpus=1)
 
 

@@ -234,6 +234,18 @@ def only_stopped_can_be_changed_and_only_once(here):
     until(lambda: here.ask("GET", f"/jobs/{job}?job_query_mode=alive_and_archive")[0] == 404, "it is gone")
 
 
+def labels_that_come_with_a_stop_take_the_place_of_those_there_are(here):
+    job = here.create("labels", metadata={"labels": {"a": "1", "b": "2"}})
+    stop = {"metadata": {"labels": {"a": "1", "c": "3"}}, "spec": {"stopped": True}}
+    for wrong in ({"labels": {"a/b": "1"}}, {"name": "other", "labels": {}}, {}):
+        here.refused(422, "PATCH", f"/jobs/{job}", {**stop, "metadata": wrong})
+    here.set(patch_labels=False)
+    here.refused(422, "PATCH", f"/jobs/{job}", stop, "metadata")
+    here.set()
+    expect(here.ask("PATCH", f"/jobs/{job}", stop)[0] == 200, "stop")
+    expect(here.get(f"/jobs/{job}")["metadata"]["labels"] == {"a": "1", "c": "3"}, "its labels")
+
+
 def answers_about_a_job_can_be_set(here):
     here.set(say={"stuck": {"state": "Starting", "reason": "ConfigError", "message": "mount point not found"},
                   "evicted": {"state": "Failed", "class": "ERR_INFRA", "node_events": [{"node_event_name": "gone", "message": ""}]}})

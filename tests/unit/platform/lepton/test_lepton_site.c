@@ -124,8 +124,8 @@ static void a_path_is_mounted_only_where_a_permission_allows_it(void **state)
         { both, { .path = "/team/me/../you" }, NULL, NULL },
         { both, { .path = "/team/me/a..b" }, "/team/me/a..b", "/mnt/lustre" },
         { "[]", { .path = "/.." }, NULL, NULL },
-        { "[{'path_prefix':'/bob','allowed_users':['bob']},{'path_prefix':'/all','allowed_users':['*']}]", { 0 },
-          "/all", "/mnt/lustre" },
+        { "[{'path_prefix':'/bob','allowed_users':['bob']},{'path_prefix':'/all','allowed_users':['*']}]",
+          { 0 }, "/all", "/mnt/lustre" },
         { "[{'path_prefix':'/bob','allowed_users':['bob']}]", { 0 }, "/bob", "/mnt/lustre" },
         { both, { .at = "/usr/data", .read_only = true }, "/team/me", "/usr/data" },
     };

@@ -76,8 +76,8 @@ static void every_story_has_one_state(void **state)
         { SW_RUNNING, FAILED_BY("Preempted"),
           SW_ERROR, "preempted", -1 },
         { SW_RUNNING, FAILED_BY("Evicted"), SW_ERROR, "preempted", -1 },
-        { SW_RUNNING, STATUS("'state':'Failed'") ",'reports':" REPORTS("\\'stopped\\':true,\\'exit_code\\':143"),
-          SW_ERROR, "preempted", 143 },
+        { SW_RUNNING, STATUS("'state':'Failed'") ",'reports':"
+          REPORTS("\\'stopped\\':true,\\'exit_code\\':143"), SW_ERROR, "preempted", 143 },
         { SW_RUNNING, FAILED_BY("NodeNotReady") ",'reports':"
           REPORTS("\\'stopped\\':true,\\'exit_code\\':143"), SW_ERROR, "node-lost", 143 },
         { SW_RUNNING, FAILED_BY("OOMKilling"), SW_ERROR, "memory", -1 },
@@ -170,8 +170,10 @@ static void a_job_is_stuck_only_after_its_time_and_for_some_reasons(void **state
 static void the_node_of_the_replica_that_could_not_start_is_avoided(void **state)
 {
     struct sw_observation seen = read_text(
-        STATUS("'state':'Stopped'") ",'asked':'mount','waited_for':{'status':{'node':{'name':'n3'}}}", SW_PENDING);
-    struct sw_observation nowhere = read_text(STATUS("'state':'Stopped'") ",'asked':'no-capacity'", SW_PENDING);
+        STATUS("'state':'Stopped'") ",'asked':'mount','waited_for':{'status':{'node':{'name':'n3'}}}",
+        SW_PENDING);
+    struct sw_observation nowhere = read_text(STATUS("'state':'Stopped'") ",'asked':'no-capacity'",
+                                              SW_PENDING);
 
     (void)state;
     assert_string_equal(seen.node, "n3");
@@ -204,7 +206,7 @@ static void replicas_are_asked_after_a_minute_and_then_seldom(void **state)
     }
 }
 
-static void a_stuck_job_is_told_what_to_do(void **state)
+static void the_message_of_a_stuck_job_says_what_to_do(void **state)
 {
     static const struct { const char *options, *says; } rows[] = {
         { "{}", "x; it cannot start: 'slipway cancel', then 'slipway retry' --avoid-node n1" },
@@ -236,7 +238,7 @@ int main(void)
         cmocka_unit_test(a_job_is_stuck_only_after_its_time_and_for_some_reasons),
         cmocka_unit_test(the_node_of_the_replica_that_could_not_start_is_avoided),
         cmocka_unit_test(replicas_are_asked_after_a_minute_and_then_seldom),
-        cmocka_unit_test(a_stuck_job_is_told_what_to_do),
+        cmocka_unit_test(the_message_of_a_stuck_job_says_what_to_do),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

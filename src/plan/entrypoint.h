@@ -34,7 +34,8 @@ struct sw_runner_bytes {
 };
 
 /* One POSIX shell script: needs sh, base64, gzip and the basic file commands, no argument and no
- * other file. With an argument, the file of another payload, the runner does that one instead. `code` may be NULL; `ca` is what sw_payload_take_ca() gave. */
+ * other file. With an argument, the file of another payload, the runner does that one instead.
+ * `code` may be NULL; `ca` is what sw_payload_take_ca() gave. */
 void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
                           const struct sw_runner_bytes *runners, size_t count,
                           const struct sw_bundle *code, const struct sw_buf *ca);

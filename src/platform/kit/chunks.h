@@ -34,8 +34,8 @@ struct sw_chunks_job {
     const char *kept;            /* folder of this machine: later attempts send the code of the first */
     const char *shared;          /* folder there that all ranks see; NULL: none */
     const char *cache;           /* folder of inputs that jobs share, unless the plan names one; NULL: none */
-    bool *without_ca;            /* filled in: this machine's certificates did not fit beside the rest and stay
-                                    here; the runner believes the image's and its own. NULL: then it fails */
+    bool *without_ca;            /* filled in: this machine's certificates did not fit beside the rest and
+                                    stay here; the runner believes the image's and its own. NULL: it fails */
 };
 /* The same with all that the job needs there: runner, payload, certificates and code, as the script of
  * plan/entrypoint.h. */

@@ -199,14 +199,15 @@ SW_PLATFORM_SLOT(runai, log_fetch);
 
 /* ---- runai_kept_log.c ---- */
 
-/* Where the logs of a job go in the results store, by its outputs; owned; NULL: none of them goes there. Pure. */
+/* Where the logs of a job go in the results store, by its outputs; owned; NULL: none goes there. Pure. */
 char *runai_kept_uri(const json_t *outputs, const char *id);
 bool runai_is_kept(const struct sw_jobref *job);
 /* What brings it there, as the text of a payload, owned; NULL + err. */
 char *runai_kept_payload(const struct sw_plan *plan, int attempt, bool with_ca, struct sw_error *err);
 /* As log_fetch() and runai_log_tail(). */
 int runai_kept_fetch(struct sw_connection *conn, const struct sw_jobref *job, int rank,
-                     const struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
+                     const struct sw_log_cursor *cursor, const struct sw_log_sink *sink,
+                     struct sw_error *err);
 char *runai_kept_tail(struct sw_connection *conn, const struct sw_jobref *job, int rank);
 
 /* ---- others ---- */

@@ -27,7 +27,9 @@
 #include "platform/kit/sending.h"
 #include "storage/transfer.h"
 
-enum { EVERY_MS = 2000, GRACE_MS = 1000, BLOCK = 64 * 1024, TAIL_MAX = 256 * 1024, BROUGHT_WITHIN_MS = 60000 };
+enum {
+    EVERY_MS = 2000, GRACE_MS = 1000, BLOCK = 64 * 1024, TAIL_MAX = 256 * 1024, BROUGHT_WITHIN_MS = 60000,
+};
 
 static const char *const cut_text[] = {
 #include "platform/runai/cut_log.sh.inc"
@@ -135,17 +137,18 @@ static json_t *pieces_in(const char *folder, struct sw_error *err)
 }
 
 /* Brings what is new into a folder here; its names in order, owned; NULL + err. */
-static json_t *bring_pieces(struct sw_connection *conn, const struct sw_jobref *job, int rank, const char *folder,
-                            struct sw_error *err)
+static json_t *bring_pieces(struct sw_connection *conn, const struct sw_jobref *job, int rank,
+                            const char *folder, struct sw_error *err)
 {
     static const char *const manifest[] = { "*manifest.json" };
     const struct sw_copy_rules rules = { .recursive = true, .exclude = manifest, .exclude_count = 1,
                                          .deadline_ms = sw_monotonic_ms() + BROUGHT_WITHIN_MS };
-    const struct sw_transfer_options options = { .storage = { .env = sw_cloud_of(conn)->given.env,
-                                                              .env_context = sw_cloud_of(conn)->given.env_context } };
+    const struct sw_connect_options *given = &sw_cloud_of(conn)->given;
+    const struct sw_transfer_options options = { .storage = { .env = given->env,
+                                                              .env_context = given->env_context } };
     sw_autofree char *number = sw_format("%d", rank);
-    sw_autofree char *uri = runai_is_kept(job) ? uri_of(sw_json_str(job->details, RUNAI_LOG_STORED), job->attempt,
-                                                        number) : NULL;
+    const char *all = sw_json_str(job->details, RUNAI_LOG_STORED);
+    sw_autofree char *uri = all ? uri_of(all, job->attempt, number) : NULL;
     sw_auto(sw_transfer_client) struct sw_transfer_client *client = NULL;
     struct sw_error why = { 0 };
 
@@ -164,14 +167,14 @@ static json_t *bring_pieces(struct sw_connection *conn, const struct sw_jobref *
     return pieces_in(folder, err);
 }
 
-struct reading {
+struct kept_reading {
     const char *folder;              /* borrowed, as the sink */
     struct sw_log_lines lines;
     int64_t since_s, skip;           /* lines that are left out: of an earlier time, and the first so many */
     bool inside, shown;              /* a line has begun; it is handed over */
 };
 
-static int give_bytes(struct reading *r, const char *stamp, int64_t at_s, const char *bytes, size_t length)
+static int give_bytes(struct kept_reading *r, const char *stamp, int64_t at_s, const char *bytes, size_t length)
 {
     while (length) {
         const char *end = memchr(bytes, '\n', length);
@@ -191,7 +194,7 @@ static int give_bytes(struct reading *r, const char *stamp, int64_t at_s, const 
     return 0;
 }
 
-static int give_piece(struct reading *r, const char *name)
+static int give_piece(struct kept_reading *r, const char *name)
 {
     sw_autofree char *path = sw_path_join(r->folder, name), *block = sw_alloc(BLOCK);
     int64_t at_s = time_of(name);
@@ -238,7 +241,8 @@ int runai_kept_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
     sw_autofree char *place = sw_format("kept-%d", rank);
     sw_autofree char *folder = sw_cloud_note_path(conn, job->id, job->attempt, place);
     sw_auto(json) json_t *pieces = bring_pieces(conn, job, rank, folder, err);
-    struct reading r = { .folder = folder, .lines = { .sink = sink }, .since_s = cursor->since_ns / 1000000000 };
+    struct kept_reading r = { .folder = folder, .lines = { .sink = sink },
+                         .since_s = cursor->since_ns / 1000000000 };
     int result = 0;
     size_t i;
     json_t *name;
@@ -265,7 +269,8 @@ int runai_kept_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
 char *runai_kept_tail(struct sw_connection *conn, const struct sw_jobref *job, int rank)
 {
     sw_autofree char *place = sw_format("kept-%d", rank);
-    sw_autofree char *folder = sw_cloud_note_path(conn, job->id, job->attempt, place), *block = sw_alloc(BLOCK);
+    sw_autofree char *folder = sw_cloud_note_path(conn, job->id, job->attempt, place);
+    sw_autofree char *block = sw_alloc(BLOCK);
     sw_auto(json) json_t *pieces = bring_pieces(conn, job, rank, folder, NULL);
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
     size_t i, length;

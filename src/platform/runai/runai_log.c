@@ -4,7 +4,7 @@
  *
  *     the Kubernetes API   with a kubeconfig, or at kube_apiserver_url with run:ai's token; of any pod
  *     the Cluster API      a WebSocket at the cluster's own domain, with run:ai's token; of running workloads
- *     the results store    what the pod brought there (runai_kept_log.c), where an output of the job goes there
+ *     the results store    what the pod brought there (runai_kept_log.c), where an output goes there
  *
  * The first is asked where it is configured. When it refuses the token, or is not configured, a job whose
  * output goes to object storage has brought its log there, to the end; of the others only the Cluster API
@@ -160,8 +160,8 @@ static int no_way(const struct sw_connection *conn, const struct runai_site *sit
             : "",
             why->code ? ", and " : site->domain ? "" : ", and the cluster has no domain",
             why->code ? why->message : "");
-    return sw_hint(err, "set runai.kubeconfig, or runai.kube_apiserver_url where that takes run:ai's tokens, or let "
-                        "an output go to object storage");
+    return sw_hint(err, "set runai.kubeconfig, or runai.kube_apiserver_url where that takes run:ai's tokens, "
+                        "or let an output go to object storage");
 }
 
 static int fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica, const json_t *workload,
@@ -210,7 +210,8 @@ static json_t *workload_of(struct sw_connection *conn, const struct sw_jobref *j
 /* The pod with its log, or all of it; the results store still has a copy. */
 static bool is_gone(const json_t *workload, const json_t *pods, const json_t *pod, const struct sw_error *why)
 {
-    return pods ? !pod && runai_state(runai_phase(workload), NULL) != SW_PENDING : why->code == SW_E_NOT_FOUND;
+    return pods ? !pod && runai_state(runai_phase(workload), NULL) != SW_PENDING
+                : why->code == SW_E_NOT_FOUND;
 }
 
 int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,

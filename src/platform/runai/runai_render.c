@@ -143,9 +143,26 @@ char *runai_results_source(const struct sw_plan *plan)
     return results_volume(plan) ? sw_format("%s/%s", results_volume(plan), plan->job_id) : NULL;
 }
 
+/* The job says /results by itself: then that must lead to its own folder. */
+static bool names_results(const struct sw_plan *plan)
+{
+    sw_auto(json) json_t *words = json_array();
+    sw_autofree char *text = NULL;
+
+    json_array_append(words, plan->argv);
+    json_array_append(words, plan->env);
+    json_array_append(words, plan->config);
+    json_array_append(words, plan->args);
+    json_array_append(words, plan->python);
+    json_array_append(words, plan->checkpoint);
+    text = json_dumps(words, JSON_ENCODE_ANY);
+    return (plan->command && strstr(plan->command, RUNAI_RESULTS)) || (text && strstr(text, RUNAI_RESULTS));
+}
+
 char *runai_results_dir(const struct sw_plan *plan)
 {
-    return results_volume(plan) ? sw_format(RUNAI_VOLUME "/%s", plan->job_id) : sw_strdup(RUNAI_RESULTS);
+    return results_volume(plan) && !names_results(plan) ? sw_format(RUNAI_VOLUME "/%s", plan->job_id)
+                                                        : sw_strdup(RUNAI_RESULTS);
 }
 
 static const char *below_results(const char *path)
@@ -169,21 +186,6 @@ json_t *runai_outputs(const struct sw_plan *plan)
             json_object_set_new(output, "path", json_sprintf("%s%s", results, below));
     }
     return all;
-}
-
-/* The command says /results by itself: then that must lead to the job's own folder. */
-static bool names_results(const struct sw_plan *plan)
-{
-    sw_auto(json) json_t *words = json_array();
-    sw_autofree char *text = NULL;
-
-    json_array_append(words, plan->argv);
-    json_array_append(words, plan->env);
-    json_array_append(words, plan->config);
-    json_array_append(words, plan->args);
-    json_array_append(words, plan->python);
-    text = json_dumps(words, JSON_ENCODE_ANY);
-    return (plan->command && strstr(plan->command, RUNAI_RESULTS)) || (text && strstr(text, RUNAI_RESULTS));
 }
 
 /* Pods of a distributed workload are NAME-worker-N, each reachable by its own name. The operator's

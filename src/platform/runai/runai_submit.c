@@ -23,7 +23,8 @@
 void runai_fill_submission(const json_t *workload, const json_t *whole, const struct sw_plan *plan,
                            struct sw_submission *out)
 {
-    sw_autofree char *log = plan && runai_brings_log(whole) ? runai_kept_uri(plan->outputs, plan->job_id) : NULL;
+    sw_autofree char *log = plan && runai_brings_log(whole) ? runai_kept_uri(plan->outputs, plan->job_id)
+                                                            : NULL;
 
     sw_jobs_receipt(out, runai_id(workload), NULL);
     if (log)
@@ -64,15 +65,15 @@ static int add_kept_log(const struct sw_plan *plan, int attempt, bool with_ca, j
     if (!text)
         return -1;
     if (strlen(text) > RUNAI_VALUE_MAX / 2)      /* '$' may be doubled */
-        return sw_fail(err, SW_E_SPEC, "the settings of the job's data have %zu characters, and %d fit", strlen(text),
-                       RUNAI_VALUE_MAX / 2);
+        return sw_fail(err, SW_E_SPEC, "the settings of the job's data have %zu characters, and %d fit",
+                       strlen(text), RUNAI_VALUE_MAX / 2);
     json_object_set_new(variables, RUNAI_LOG, json_string(text));
     return 0;
 }
 
 /* Runner, payload and code as variables, owned; NULL + err. */
-static json_t *chunks_of(struct sw_connection *conn, const struct sw_plan *plan, const struct runai_target *target,
-                         struct sw_error *err)
+static json_t *chunks_of(struct sw_connection *conn, const struct sw_plan *plan,
+                         const struct runai_target *target, struct sw_error *err)
 {
     static const struct sw_chunk_limits limits = { "run:ai", RUNAI_VALUE_MAX, RUNAI_CHUNKS_MAX };
     sw_autofree char *kept = sw_cloud_note_path(conn, plan->job_id, 1, "code");
@@ -89,8 +90,8 @@ static json_t *chunks_of(struct sw_connection *conn, const struct sw_plan *plan,
         (target->keeps_log && add_kept_log(plan, target->attempt, !without_ca, chunks, err) < 0))
         return NULL;
     if (without_ca)
-        sw_cloud_warn(conn, "the certificates that this machine names (SSL_CERT_FILE and its like) do not fit into what "
-                   "run:ai takes; the job believes those of its image");
+        sw_cloud_warn(conn, "the certificates that this machine names (SSL_CERT_FILE and its like) do not "
+                      "fit into what run:ai takes; the job believes those of its image");
     return sw_take(chunks);
 }
 

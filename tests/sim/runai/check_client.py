@@ -267,7 +267,7 @@ def a_claim_and_an_export_are_mounted(here):
     expect(here.over(job)["status"] == "Complete" and here.log(job).startswith("claimexport"), here.log(job))
 
 
-def an_image_that_cannot_be_pulled_is_told(here):
+def an_image_that_cannot_be_pulled_is_named(here):
     job = here.submit("true", image="registry.test/not-there:1")
     seen = until(lambda: (now := here.status(job))["reason"] == "image-error" and now, here.status(job))
     expect(seen["status"] == "Pending" and "not-there" in seen["message"], seen)
@@ -324,12 +324,12 @@ def only_its_own_workload_is_adopted(here):
     expect(len(here.cloud.get("/api/v1/workloads")["workloads"]) == 2, "one for each")
 
 
-def an_unknown_phase_is_kept_as_text_and_degraded_goes_on(here):
+def an_unknown_phase_ends_no_job_and_degraded_goes_on(here):
     job = here.submit("true")
-    for phase, state in (("Hibernating", "Unknown"), ("Degraded", "Running"), ("Pending", "Pending")):
-        here.cloud.set(phase=phase)
-        seen = until(lambda: (now := here.status(job))["status"] == state and now, f"{phase}: {here.status(job)}")
-        expect(phase != "Hibernating" or "Hibernating" in seen["message"], seen)
+    here.cloud.set(phase="Hibernating")
+    expect(here.status(job)["status"] in ("Pending", "Unknown"), here.status(job))
+    here.cloud.set(phase="Degraded")
+    until(lambda: here.status(job)["status"] == "Running", "Degraded is not the end")
 
 
 def what_was_deleted_is_not_what_never_was(here):
@@ -340,7 +340,7 @@ def what_was_deleted_is_not_what_never_was(here):
     expect([line for line in here.cloud.requests() if "deleted=true" in line[1]], "the deleted were not asked for")
 
 
-def a_quota_is_told(here):
+def a_quota_is_named(here):
     here.cloud.set(quota=4)
     job = here.submit("true", {"preemptibility": "non-preemptible"}, gpus=8)
     until(lambda: here.status(job)["reason"] == "quota", "the reason")
@@ -356,13 +356,13 @@ def main():
            the_results_store_has_the_log_and_the_exit_code, a_job_that_cannot_begin_says_why_through_the_store,
            every_rank_has_its_log_in_the_store, a_canceled_job_gets_its_signal_and_keeps_its_log_in_the_store,
            without_any_way_a_job_still_ends_and_its_log_is_asked_for_in_vain, a_suspended_job_is_paused_and_a_retry_resumes_it,
-           a_paused_job_can_be_canceled, args_are_split_in_either_way, an_image_that_cannot_be_pulled_is_told,
+           a_paused_job_can_be_canceled, args_are_split_in_either_way, an_image_that_cannot_be_pulled_is_named,
            results_of_a_user_who_may_not_write_to_the_root_are_in_the_volume, the_root_finds_its_results_at_both_places,
            a_claim_and_an_export_are_mounted]
     sent = [a_job_whose_log_kubernetes_shows_brings_none, no_gpu_is_said_and_a_policy_gives_none,
             refusals_of_the_service_reach_the_user, what_is_too_long_is_named, only_its_own_workload_is_adopted,
-            certificates_that_do_not_fit_stay_here_with_a_warning, an_unknown_phase_is_kept_as_text_and_degraded_goes_on,
-            what_was_deleted_is_not_what_never_was, a_quota_is_told]
+            certificates_that_do_not_fit_stay_here_with_a_warning, an_unknown_phase_ends_no_job_and_degraded_goes_on,
+            what_was_deleted_is_not_what_never_was, a_quota_is_named]
     held = [claims.prove_all(found, lambda: RunAI(program, engine))
             for all_of_them, engine in ((ran, SOCKET), (sent, "")) if (found := claims.chosen(all_of_them, words))]
     return 0 if held and all(held) else 1

@@ -337,7 +337,8 @@ static void the_beginning_of_a_worker(void **state)
 static void the_beginning_of_a_job_that_keeps_its_log_and_its_results(void **state)
 {
     struct sw_plan *plan = *state;
-    sw_auto(json) json_t *env = json_pack("{s:s, s:s}", "WORLD_SIZE", "4", "MASTER_PORT", "29500"), *body = NULL;
+    sw_auto(json) json_t *env = json_pack("{s:s, s:s}", "WORLD_SIZE", "4", "MASTER_PORT", "29500");
+    sw_auto(json) json_t *body = NULL;
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
     plan->nodes = 4;
@@ -353,8 +354,10 @@ static void the_beginning_of_a_job_that_keeps_its_log_and_its_results(void **sta
 static void outputs_below_results_are_those_of_the_volume(void **state)
 {
     struct sw_plan *plan = *state;
-    sw_auto(json) json_t *found = NULL, *wanted = json_loads("[{\"path\": \"/slipway-results/train-abcdefgh\"},"
-        "{\"path\": \"/slipway-results/train-abcdefgh/a\", \"to\": \"s3://b/\"}, {\"path\": \"/results-of-others\"}]", 0, NULL);
+    sw_auto(json) json_t *found = NULL, *wanted = json_loads(
+        "[{\"path\": \"/slipway-results/train-abcdefgh\"},"
+        " {\"path\": \"/slipway-results/train-abcdefgh/a\", \"to\": \"s3://b/\"},"
+        " {\"path\": \"/results-of-others\"}]", 0, NULL);
 
     json_decref(plan->outputs);
     plan->outputs = json_loads("[{\"path\": \"/results\"}, {\"path\": \"/results/a\", \"to\": \"s3://b/\"},"

@@ -38,13 +38,20 @@ static struct {                      /* the words of this call */
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/* The new state takes the place of the old at once: a client that is killed may take this process with it. */
-static _Noreturn void finish(int code)
+/* The new state takes the place of the old at once: a client that is killed takes this process with it. */
+static void save(void)
 {
     sw_autofree char *text = sw_json_dump(world), *path = sw_format("%s/state.json", folder);
 
+    if (sw_file_write(path, text, strlen(text), 0600, NULL) < 0)
+        _exit(70);
+}
+
+static _Noreturn void finish(int code)
+{
+    save();
     fflush(NULL);
-    _exit(sw_file_write(path, text, strlen(text), 0600, NULL) < 0 ? 70 : code);
+    _exit(code);
 }
 
 static _Noreturn void fail(const char *fmt, ...) SW_PRINTF(1, 2);
@@ -368,8 +375,10 @@ static void run_create(void)
     }
     if (trouble && strcmp(trouble, "lost") == 0)           /* the answer does not come */
         fail("Post https://service: context deadline exceeded");
-    if (trouble && strcmp(trouble, "kill") == 0)           /* nor does anyone live who could hear it */
+    if (trouble && strcmp(trouble, "kill") == 0) {         /* the caller dies before it hears the answer */
+        save();
         kill(getppid(), SIGKILL);
+    }
     fputs("creating...\n", stderr);
     if (!isatty(STDOUT_FILENO))
         puts(name);

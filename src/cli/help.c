@@ -37,8 +37,9 @@ const struct command command_help = {
     .name = "help",
     .args = "[COMMAND|TOPIC]",
     .summary = "explain a command or a topic",
-    .description = "You get what a command does, one real example and its flags; or a page about "
-                   "exit-codes, selectors or environment.",
+    .description =
+        "Explain what a command does, with an example and its flags; or show a page about exit-codes, "
+        "selectors or environment.",
     .example = "slipway help run\nslipway help exit-codes",
     .flags = help_flags,
     .options_size = sizeof(struct help_options),

@@ -137,12 +137,12 @@ static int plan_run(struct cli *cli, const struct cli_args *args, struct sw_erro
 const struct command command_plan = {
     .name = "plan",
     .args = "[FILE] [-- COMMAND...]",
-    .summary = "show what run would do, and do nothing",
+    .summary = "show what run would do, without doing it",
     .description =
-        "You see every value of the job and where it came from (flag, job file, profile, "
-        "environment or default), the settings of this machine that its data "
-        "needs (by name), then exactly what the platform would be sent. Takes the same "
-        "file, flags and command as run. Secrets appear by name only.",
+        "Show every value of the job and where it came from (flag, job file, profile, environment or "
+        "default), the settings of this machine that its data needs (by name), and exactly what would "
+        "be sent to the platform. Takes the same file, flags and command as run. Secrets appear by "
+        "name only.",
     .example = "slipway plan -f job.yaml -p local --set config.train.lr=0.1",
     .shared = { cli_job_flags, cli_output_document },
     .max_args = 1,

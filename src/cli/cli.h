@@ -45,6 +45,7 @@ struct command {
     const struct cli_flag *shared[2];  /* tables used by several verbs, into struct cli */
     size_t options_size;             /* zeroed memory for `flags` */
     int min_args, max_args;          /* CLI_MANY: no upper bound */
+    bool last_job;                   /* without an argument or a label it means the newest job */
     bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
     int (*run)(struct cli *cli, const struct cli_args *args, struct sw_error *err);

@@ -132,7 +132,7 @@ static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_erro
 const struct command command_logs = {
     .name = "logs",
     .alias = "log",
-    .args = "JOB",
+    .args = "[JOB]",
     .summary = "show a job's log",
     .description =
         "Print what the job wrote to stdout and stderr, byte for byte unless stdout is a terminal; "
@@ -141,11 +141,11 @@ const struct command command_logs = {
         "job to start, miss and repeat nothing, and exit with the job's exit code when it finishes. A "
         "log that no longer exists, because its container or folder was removed, is an error (66). "
         "Times without a zone are UTC; on Slurm the times of -t are accurate to 5 seconds. The logs "
-        "of a group of splits follow one another.",
+        "of a group of splits follow one another. Without JOB, the newest job's log is shown.",
     .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",
     .flags = logs_flags,
     .options_size = sizeof(struct logs_options),
-    .min_args = 1,
     .max_args = 1,
+    .last_job = true,
     .run = logs_run,
 };

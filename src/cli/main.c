@@ -171,7 +171,7 @@ static int check_args(const struct command *command, const struct cli_args *args
     }
     if (command->max_args == CLI_MANY || count <= (size_t)command->max_args)
         return 0;
-    sw_fail(err, SW_E_USAGE, "%s does not know what to do with '%s'", command->name,
+    sw_fail(err, SW_E_USAGE, "%s: unexpected argument '%s'", command->name,
             args->words[command->max_args]);
     if (command->takes_command)
         return hint_command(command, args, err);
@@ -187,6 +187,14 @@ static void rest_to_words(struct cli_args *args)
         args->words[args->word_count++] = args->rest[i];
     args->rest = NULL;
     args->rest_count = 0;
+}
+
+static void add_last(struct cli_args *args)
+{
+    if (args->word_count > 0 || cli_given_value(args, "label"))
+        return;
+    args->words = sw_realloc_array(args->words, 1, sizeof *args->words);
+    args->words[args->word_count++] = "last";
 }
 
 /* A flag before the verb and the same one behind it: of two values only one could count. */
@@ -233,6 +241,8 @@ static int run_command(struct cli *cli, const struct command *command, const str
     }
     if (!command->takes_command)
         rest_to_words(&args);
+    if (command->last_job)
+        add_last(&args);
     if (check_args(command, &args, err) < 0)
         return -1;
     args.options = options;

@@ -137,16 +137,18 @@ static int why_run(struct cli *cli, const struct cli_args *args, struct sw_error
 
 const struct command command_why = {
     .name = "why",
-    .args = "JOB...",
+    .args = "[JOB...]",
     .summary = "explain why a job failed or is waiting, and what to do",
     .description =
         "Explain in one line why a job failed or is waiting, followed by the evidence (exit code, "
         "messages from the platform, lines of the log), the cause and the remedy; for a job that will "
-        "be retried, also when. A failure that no rule recognises is called unknown. With -o json, "
-        "one named job is one object; several are {\"version\", \"jobs\"}.",
+        "be retried, also when. Without JOB, the newest job is explained. A failure that no rule "
+        "recognises is called unknown. With -o json, one named job is one object; several are "
+        "{\"version\", \"jobs\"}.",
     .example = "slipway why last\nslipway why failed -o json",
     .flags = why_flags,
     .shared = { cli_output_document },
     .max_args = CLI_MANY,
+    .last_job = true,
     .run = why_run,
 };

@@ -60,7 +60,7 @@ static int read_address(const char *text, const char *platform, struct adopt_add
         return sw_hint(err, "name the platform: slipway adopt %s -p local", text);
     }
     if (sw_text_empty(out->id))
-        return sw_fail(err, SW_E_USAGE, "'%s' names no job: PLATFORM://PROFILE/ID", text);
+        return sw_fail(err, SW_E_USAGE, "'%s' is not a job URI (PLATFORM://PROFILE/ID)", text);
     if (platform && !sw_text_same(platform, out->platform))
         return sw_fail(err, SW_E_USAGE, "'%s' is a job of %s, not of %s", text, out->platform,
                        platform);

@@ -47,7 +47,7 @@ const struct cli_flag cli_global_flags[] = {
       cli_apply_text, offsetof(struct cli, state_dir) },
     { "profile", 0, "NAME", "section of the profiles (default: the platform's)",
       cli_apply_text, offsetof(struct cli, profile) },
-    { "quiet", 'q', NULL, "no words on stderr but errors and warnings", cli_apply_bool,
+    { "quiet", 'q', NULL, "print only errors and warnings on stderr", cli_apply_bool,
       offsetof(struct cli, quiet) },
     { "no-color", 0, NULL, "no colours (also: NO_COLOR=1)", cli_apply_bool,
       offsetof(struct cli, no_color), .also = "no-colour" },

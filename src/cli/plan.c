@@ -121,7 +121,7 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
         sw_buf_addf(&out, "\nplace: %s\n", sw_json_str(plan, "place"));
     add_sends(&out, cli, json_object_get(plan, "sends"));
     cli_print(sw_buf_text(&out));
-    cli_say(cli, "nothing was sent; 'slipway run' with the same arguments would");
+    cli_say(cli, "dry run: nothing was submitted");
     return 0;
 }
 

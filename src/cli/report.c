@@ -35,7 +35,7 @@ static int report_run(struct cli *cli, const struct cli_args *args, struct sw_er
     if (sw_report(cli->session, id, path, err) < 0)
         return sw_wrap(err, "cannot write the report");
     cli_printf("%s\n", path);
-    cli_say(cli, "values of secrets are left out; read it before you send it: tar -xOf %s | less",
+    cli_say(cli, "secrets are redacted; review it before sharing: tar -xOf %s | less",
             path);
     return 0;
 }

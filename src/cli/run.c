@@ -41,7 +41,7 @@ static void take_job(void *context, const struct sw_outcome *outcome)
     struct run_jobs *jobs = context;
 
     if (outcome->err) {
-        cli_say(jobs->cli, "the job is remembered as %s: 'slipway status %s' tells what is known",
+        cli_say(jobs->cli, "recorded as %s; see 'slipway status %s'",
                 outcome->id, outcome->id);
         return;
     }

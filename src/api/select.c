@@ -157,7 +157,7 @@ static int check(const char *const *selectors, size_t count, struct sw_error *er
 {
     for (size_t i = 0; i < count; i++)
         if (sw_text_empty(selectors[i])) {
-            sw_fail(err, SW_E_USAGE, "an empty text names no job");
+            sw_fail(err, SW_E_USAGE, "an empty string is not a job");
             return sw_hint(err, "is a variable not set? An id, a name or `last` is needed here");
         }
     return 0;

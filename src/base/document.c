@@ -65,7 +65,7 @@ int sw_source_check(struct sw_source *source)
 
         if (n == 0 || source->text[i] == '\0')
             return sw_source_fail(source, sw_source_place(source, i),
-                                  n ? "a NUL byte: this is not a text" : "not valid UTF-8");
+                                  n ? "a NUL byte: not valid text" : "not valid UTF-8");
         i += n;
     }
     return 0;

@@ -224,7 +224,7 @@ static int fail_again(const struct toml *t, const struct toml_part *part, sw_whe
 
     if (first.line == 0)
         return toml_fail(t, part->place, "'%s' is given twice", part->text);
-    return toml_fail(t, part->place, "'%s' is given twice, first in line %d", part->text,
+    return toml_fail(t, part->place, "duplicate key '%s' (first on line %d)", part->text,
                      first.line);
 }
 

@@ -197,7 +197,7 @@ static json_t *read_word(struct toml *t)
     if (type)
         return leaf(t, type, json_string(date), date, strlen(date));
     if (!*word)
-        toml_fail(t, place, "a value should stand here");
+        toml_fail(t, place, "value expected");
     else
         toml_fail(t, place, "'%.60s' is no value; a text needs quotes", word);
     return NULL;

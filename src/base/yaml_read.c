@@ -238,7 +238,7 @@ static int check_key(const struct yaml_reader *r, const yaml_event_t *key, const
         struct sw_position first = sw_positions_get(r->source->positions, where);
 
         return sw_source_fail(r->source, place_of(key->start_mark),
-                              "the key '%s' is given twice, first in line %d", text, first.line);
+                              "duplicate key '%s' (first on line %d)", text, first.line);
     }
     return 0;
 }
@@ -368,7 +368,7 @@ static json_t *read_document(struct yaml_reader *r)
     sw_positions_add(r->source->positions, SW_WHERE_ROOT, place_of(root.start_mark));
     value = read_node(r, &root, SW_WHERE_ROOT, 0);
     if (!value || skip(r, YAML_DOCUMENT_END_EVENT, "the document should end here") < 0 ||
-        skip(r, YAML_STREAM_END_EVENT, "a second document begins here; one per file, please") < 0)
+        skip(r, YAML_STREAM_END_EVENT, "only one YAML document per file") < 0)
         return NULL;
     return sw_take(value);
 }

@@ -40,7 +40,7 @@ static json_t *resolve_word(size_t i, const char **why)
     case MEANS_NOTHING:
         break;
     }
-    *why = "infinity and not-a-number are not supported; put it between quotes if it is a text";
+    *why = "infinity and not-a-number are not supported; quote it if you mean a string";
     return NULL;
 }
 
@@ -71,13 +71,13 @@ static json_t *resolve_integer(const char *text, const char *first, int base, co
 
     if (base == 10 && first[0] == '0' && first[1]) {
         *why = "a number with leading zeros means different things to different YAML readers; "
-               "put it between quotes if it is a text";
+               "quote it if you mean a string";
         return NULL;
     }
     errno = 0;
     number = strtoimax(base == 10 ? text : first, NULL, base);
     if (errno == ERANGE || number > INT64_MAX || number < INT64_MIN) {
-        *why = "the number does not fit into 64 bits; put it between quotes if it is a text";
+        *why = "the number does not fit into 64 bits; quote it if you mean a string";
         return NULL;
     }
     return json_integer(number);
@@ -110,7 +110,7 @@ static json_t *resolve_real(const char *text, const char **why)
     double number;
 
     if (sw_real_parse(text, &number) < 0) {
-        *why = "the number is too large; put it between quotes if it is a text";
+        *why = "the number is too large; quote it if you mean a string";
         return NULL;
     }
     return json_real(number);

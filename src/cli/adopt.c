@@ -60,7 +60,7 @@ static int read_address(const char *text, const char *platform, struct adopt_add
         return sw_hint(err, "name the platform: slipway adopt %s -p local", text);
     }
     if (sw_text_empty(out->id))
-        return sw_fail(err, SW_E_USAGE, "'%s' names no job: PLATFORM://PROFILE/ID", text);
+        return sw_fail(err, SW_E_USAGE, "'%s' is not a job URI (PLATFORM://PROFILE/ID)", text);
     if (platform && !sw_text_same(platform, out->platform))
         return sw_fail(err, SW_E_USAGE, "'%s' is a job of %s, not of %s", text, out->platform,
                        platform);
@@ -148,16 +148,16 @@ static int adopt_run(struct cli *cli, const struct cli_args *args, struct sw_err
 const struct command command_adopt = {
     .name = "adopt",
     .args = "[ID|URI...]",
-    .summary = "take over jobs that this store never saw",
+    .summary = "import jobs submitted from elsewhere",
     .description =
-        "You take a job into this store as if it had been submitted from here: status, logs, cancel and "
-        "results work. --list shows the jobs of a platform (-p; otherwise of all that are set up) that "
-        "this store does not know. A job is found on its platform by its id alone, from any machine "
-        "with the same credentials. A URI is PLATFORM://PROFILE/ID; the profile may be empty "
-        "(local:///ID) or left out (rehearsal://ID). A job that is already known stays as it "
-        "is. What it was submitted with lies where it runs, so it is believed only when it was "
-        "signed by you (~/.config/slipway/plan.key): otherwise its hooks, secrets and paths of "
-        "this machine are dropped and it is not tried again, unless --trust-plan is given.",
+        "Import a job into this store as if it had been submitted from here: status, logs, cancel and "
+        "results work. --list shows the jobs of a platform (-p; otherwise of all that are set up) "
+        "that this store does not know. A job is found on its platform by its id alone, from any "
+        "machine with the same credentials. A URI is PLATFORM://PROFILE/ID; the profile may be empty "
+        "(local:///ID) or left out (rehearsal://ID). A job that is already known stays as it is. The "
+        "plan a job was submitted with is stored where it runs, so it is used only if you signed it "
+        "(~/.config/slipway/plan.key): otherwise its hooks, secrets and paths of this machine are "
+        "dropped and it is not retried, unless --trust-plan is given.",
     .example = "slipway adopt --list -p slurm\n"
                "slipway adopt train-k3v9q2xa -p local\nslipway adopt local:///train-k3v9q2xa",
     .flags = adopt_flags,

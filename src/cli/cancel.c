@@ -98,12 +98,11 @@ const struct command command_cancel = {
     .args = "JOB...",
     .summary = "stop jobs",
     .description =
-        "You get the job stopped: it may save its work (TERM, then KILL after its grace time), "
-        "and the command returns when the platform confirms that nothing of it runs any more. "
-        "A job that is already over is left alone. A platform that does not answer ends it with "
-        "69: the job is then canceled as soon as the platform answers and any slipway command "
-        "looks, and until then --undo takes the cancel back. On a terminal several jobs are canceled "
-        "only after a question, unless -y is given.",
+        "Stop jobs: each may save its work (TERM, then KILL after its grace time), and the command "
+        "returns when the platform confirms that nothing of it is running. A job that has finished is "
+        "left alone. If the platform does not answer, the exit status is 69; the job is then canceled "
+        "as soon as the platform answers and any slipway command looks, and --undo takes the cancel "
+        "back until then. On a terminal, canceling several jobs asks first, unless -y is given.",
     .example = "slipway cancel last\nslipway cancel -y -l team=vision",
     .flags = cancel_flags,
     .options_size = sizeof(struct cancel_options),

@@ -77,12 +77,13 @@ static int check_run(struct cli *cli, const struct cli_args *args, struct sw_err
 const struct command command_check = {
     .name = "check",
     .args = "URI...",
-    .summary = "see whether data is there and can be read",
-    .description = "You get the kind and size of each URI. All are looked at; the exit status is 0 "
-                   "when all are there, else the highest of 66 (one is not there), 69 (a server does "
-                   "not answer) and 77 (a credential is missing or refused; the message names the "
-                   "variable). Nothing is copied. With -p the words are paths as the jobs of that platform "
-                   "see them, and the platform looks: an engine's machine, a cluster's login node.",
+    .summary = "check that data exists and can be read",
+    .description =
+        "Show the kind and size of each URI. All are checked; the exit status is 0 when all exist, "
+        "else the highest of 66 (one does not exist), 69 (a server does not answer) and 77 (a "
+        "credential is missing or refused; the message names the variable). Nothing is copied. With "
+        "-p the arguments are paths as the jobs of that platform see them, checked there: on the "
+        "engine's machine or the cluster's login node.",
     .example = "slipway check s3://bucket/coco/ hf_model://org/name\nslipway check -p docker /data/coco",
     .flags = check_flags,
     .options_size = sizeof(struct check_options),

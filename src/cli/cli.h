@@ -38,19 +38,25 @@ struct command {
     const char *name;
     const char *alias;               /* another word for it, or NULL */
     const char *args;                /* how its arguments are written in the synopsis */
-    const char *summary;             /* one line, lower case: what the user gets */
+    const char *summary;             /* one line, lower case, imperative */
     const char *description;         /* paragraphs, without line breaks inside */
     const char *example;             /* real commands, one per line */
     const struct cli_flag *flags;    /* of this verb, into its options; NULL: none */
     const struct cli_flag *shared[2];  /* tables used by several verbs, into struct cli */
     size_t options_size;             /* zeroed memory for `flags` */
     int min_args, max_args;          /* CLI_MANY: no upper bound */
+    bool last_job;                   /* without an argument or a label it means the newest job */
     bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
     int (*run)(struct cli *cli, const struct cli_args *args, struct sw_error *err);
 };
 
 extern const struct command *const cli_commands[];      /* NULL-ended; in main.c */
+struct cli_group {                   /* a title, or one of the commands below it */
+    const char *title;
+    const struct command *command;
+};
+extern const struct cli_group cli_groups[];             /* all of them; ends with zeros; in main.c */
 extern const struct cli_flag cli_global_flags[];        /* accepted by every verb; in main.c */
 const struct command *cli_command_find(const char *name);
 
@@ -64,6 +70,7 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err);
 /* ---- help (cli_help.c) ------------------------------------------------------------------ */
 
 void cli_help_overview(struct sw_buf *out);
+int cli_help_job(const char *key, struct sw_buf *out, struct sw_error *err);   /* NULL: all keys */
 void cli_help_command(const struct command *command, struct sw_buf *out);
 int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err);
 json_t *cli_help_json(void);

@@ -39,7 +39,7 @@ int cli_apply_int64(void *field, const struct cli_flag *flag, const char *value,
     errno = 0;
     number = strtoll(value, &end, 10);
     if (errno || end == value || *end || number < 0)
-        return sw_fail(err, SW_E_USAGE, "--%s: '%s' is not a whole number from 0 up", flag->name,
+        return sw_fail(err, SW_E_USAGE, "--%s: '%s' is not a non-negative integer", flag->name,
                        value);
     *(int64_t *)field = number;
     return 0;

@@ -27,7 +27,7 @@ struct cli_follow {
 /* How often a line is printed without a terminal; --status-every. */
 #define CLI_STATUS_EVERY_MS 300000
 #define CLI_STATUS_EVERY_HELP \
-    "without a terminal, say how it goes this often (default: 5m; 0: never)"
+    "when stdout is not a terminal, report progress this often (default: 5m; 0: never)"
 
 /* `rank` as in cli_log_init(). `every_ms` 0: never say anything regularly. */
 void cli_follow_init(struct cli_follow *follow, struct cli *cli, const char *id, int rank,

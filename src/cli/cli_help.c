@@ -2,7 +2,7 @@
 /*
  * cli_help.c - help made from the tables: for people, at 80 columns, and as JSON for tools.
  *
- * Help begins with what the user gets, shows a real example, then the flags. The manual pages
+ * Help begins with what the command does, shows a real example, then the flags. The manual pages
  * and completions are generated from cli_help_json(), so they cannot differ.
  * Pure: appends to a buffer.
  */
@@ -149,17 +149,19 @@ void cli_help_command(const struct command *command, struct sw_buf *out)
 
 void cli_help_overview(struct sw_buf *out)
 {
-    sw_buf_add(out, "Slipway launches training jobs and stays with them until the results are "
-                    "home.\n\n"
+    sw_buf_add(out, "Slipway launches training jobs and watches them until their results are back.\n\n"
                     "  slipway run -- python train.py    run a command here as a job\n"
                     "  slipway run -f job.yaml           run what a job file describes\n"
-                    "  slipway ps                        see how all jobs are doing\n"
-                    "\nCommands:\n");
-    for (const struct command *const *c = cli_commands; *c; c++)
-        sw_buf_addf(out, "  %-11s %s\n", (*c)->name, (*c)->summary);
+                    "  slipway ps                        list jobs and how they are doing\n");
+    for (const struct cli_group *each = cli_groups; each->title || each->command; each++)
+        if (each->title)
+            sw_buf_addf(out, "\n%s:\n", each->title);
+        else
+            sw_buf_addf(out, "  %-11s %s\n", each->command->name, each->command->summary);
     sw_buf_add(out, "\nHelp: slipway help COMMAND, or one of:\n");
     for (size_t i = 0; i < SW_COUNT(topics); i++)
         sw_buf_addf(out, "  slipway help %-12s %s\n", topics[i].name, topics[i].summary);
+    sw_buf_addf(out, "  slipway help %-12s %s\n", "job [KEY]", "the keys of a job file");
 }
 
 int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err)
@@ -175,7 +177,7 @@ int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err)
             cli_wrap(out, topics[i].text, 0, WIDTH);
             return 0;
         }
-    sw_fail(err, SW_E_USAGE, "there is no help about '%s'", name);
+    sw_fail(err, SW_E_USAGE, "no help about '%s'", name);
     return sw_hint(err, "'slipway help' lists the commands");
 }
 

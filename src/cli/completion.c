@@ -119,11 +119,11 @@ static int completion_run(struct cli *cli, const struct cli_args *args, struct s
 const struct command command_completion = {
     .name = "completion",
     .args = "bash|zsh|fish",
-    .summary = "print the script that completes words in your shell",
+    .summary = "print the completion script for your shell",
     .description =
-        "You get a script for your shell: verbs, flags, their values, and the ids and names of "
-        "your jobs complete with the tab key. Jobs come from the local store, without "
-        "any network. An installed package has the scripts in place already.",
+        "Print a script for your shell that completes verbs, flags, their values, and the ids and "
+        "names of your jobs. Jobs come from the local store, without any network. An installed "
+        "package has the scripts in place already.",
     .example = "source <(slipway completion bash)\n"
                "slipway completion zsh > ~/.zfunc/_slipway\n"
                "slipway completion fish > ~/.config/fish/completions/slipway.fish",

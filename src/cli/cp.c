@@ -125,11 +125,11 @@ static int cp_run(struct cli *cli, const struct cli_args *args, struct sw_error 
 const struct command command_cp = {
     .name = "cp",
     .args = "FROM... TO",
-    .summary = "copy data between any two places, as fast as they go",
-    .description = "You get a copy of FROM at TO. Each is a path or a URI: s3://, http(s)://, "
-                   "hf_model://, hf_dataset://, ngc://, file://. What is identical already is left "
-                   "alone, so an interrupted copy is simply started again; every file is checked "
-                   "and gets its name only when it is whole.",
+    .summary = "copy data between any two places",
+    .description =
+        "Copy FROM to TO. Each is a path or a URI: s3://, http(s)://, hf_model://, hf_dataset://, "
+        "ngc://, file://. Identical files are skipped, so an interrupted copy is simply started "
+        "again; every file is verified and gets its name only when it is complete.",
     .example = "slipway cp -r s3://bucket/coco ./coco\n"
                "slipway cp ./results s3://bucket/runs/7/ --exclude '*.tmp'\n"
                "slipway cp -r --delete --dry-run ./site s3://bucket/site",

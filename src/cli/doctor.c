@@ -42,12 +42,13 @@ static int doctor_run(struct cli *cli, const struct cli_args *args, struct sw_er
 const struct command command_doctor = {
     .name = "doctor",
     .args = "[gpu-host]",
-    .summary = "check that everything is in order here",
-    .description = "You get a list of checks (store, platforms, helper programs, GPUs, files "
-                   "with credentials) and for each that fails the command that fixes it. A "
-                   "platform that no job was sent to and that does not answer is not set up: '-', "
-                   "which is no failure. gpu-host checks a machine that runs GPU containers instead: driver, "
-                   "container toolkit, container runtime. Ends with 1 when something is wrong.",
+    .summary = "check this installation and its platforms",
+    .description =
+        "Run a list of checks (store, platforms, helper programs, GPUs, files with credentials) and "
+        "show a remedy for each that fails. A platform that was never used and does not answer is "
+        "marked '-' (not set up), which is no failure. gpu-host checks a machine that runs GPU "
+        "containers instead: driver, container toolkit, container runtime. Exits with 1 when a check "
+        "fails.",
     .example = "slipway doctor\nslipway doctor gpu-host --backend kubernetes",
     .flags = doctor_flags,
     .shared = { cli_output_document },

@@ -44,12 +44,12 @@ static int entrypoint_run(struct cli *cli, const struct cli_args *args, struct s
 const struct command command_entrypoint = {
     .name = "entrypoint",
     .args = "[FILE] [-- COMMAND...]",
-    .summary = "show what runs inside the container, or script it",
+    .summary = "show what runs inside the container, or export it as a script",
     .description =
-        "You see the steps inside the container: code, inputs, config, command, outputs. With "
-        "--script you get one shell script that carries the runner, the job and its code, and needs "
-        "nothing but sh, base64 and gzip: run it with docker run, sbatch, kubectl or by hand. "
-        "Secrets are in neither; they are read from the environment there.",
+        "Show the steps inside the container: code, inputs, config, command, outputs. With --script, "
+        "print one shell script that carries the runner, the job and its code, and needs nothing but "
+        "sh, base64 and gzip: run it with docker run, sbatch, kubectl or by hand. Neither contains "
+        "secrets; they are read from the environment there.",
     .example = "slipway entrypoint -f job.yaml\n"
                "slipway entrypoint -f job.yaml --script > job.sh",
     .flags = entrypoint_flags,

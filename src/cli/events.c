@@ -160,11 +160,11 @@ static int events_run(struct cli *cli, const struct cli_args *args, struct sw_er
 const struct command command_events = {
     .name = "events",
     .args = "[JOB]",
-    .summary = "tell what happened to a job, in order",
+    .summary = "show what happened to a job, in order",
     .description =
-        "You get one line per event, oldest first: submitted, each change of state and why, "
-        "attempts, cancels, milestones. Without JOB: of all jobs. With -f it goes on until the "
-        "job is over, or until Ctrl-C.",
+        "Print one line per event, oldest first: submitted, each change of state and its reason, "
+        "attempts, cancels, milestones. Without JOB, print the events of all jobs. With -f, continue "
+        "until the job finishes, or until Ctrl-C.",
     .example = "slipway events last\nslipway events -f -o json",
     .flags = events_flags,
     .shared = { events_output },

@@ -39,12 +39,12 @@ static int exec_run(struct cli *cli, const struct cli_args *args, struct sw_erro
 const struct command command_exec = {
     .name = "exec",
     .args = "JOB -- COMMAND...",
-    .summary = "run a command beside a running job",
+    .summary = "run a command inside a running job",
     .description =
-        "You run a command on your terminal where the job runs, in its container, with its environment, "
-        "folder and GPUs: look at it, profile it, copy something out. It waits up to ten seconds for a job "
-        "that is just starting, and ends with the command's exit code (127: there is no such command). "
-        "The job itself is not touched.",
+        "Run a command on your terminal where the job runs: in its container, with its environment, "
+        "folder and GPUs, to look around, profile, or copy something out. Waits up to ten seconds for "
+        "a job that is just starting, and exits with the command's exit code (127: command not "
+        "found). The job itself is not touched.",
     .example = "slipway exec last -- nvidia-smi\nslipway exec train-k3 --rank 1 -- bash",
     .flags = exec_flags,
     .options_size = sizeof(struct exec_options),

@@ -91,13 +91,13 @@ static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error 
 const struct command command_gc = {
     .name = "gc",
     .args = "",
-    .summary = "list what jobs left behind, and remove it",
+    .summary = "list leftovers of jobs, and remove them",
     .description =
-        "You get a list of leftovers on all platforms: things that carry our mark and belong to "
-        "no job of this store. With --yes those that this very store left are removed; what "
-        "other people or other stores left is shown with its owner and never touched. Results "
-        "that were never fetched stay unless --results is given. To forget finished jobs that "
-        "are still remembered, use 'slipway rm'.",
+        "List leftovers on all platforms: objects that carry the mark of Slipway and belong to no job "
+        "of this store. With --yes those that this very store left are removed; what other people or "
+        "other stores left is shown with its owner and never touched. Results that were never fetched "
+        "stay unless --results is given. To remove finished jobs that are still listed, use 'slipway "
+        "rm'.",
     .example = "slipway gc\nslipway gc --yes",
     .flags = gc_flags,
     .shared = { cli_output_document },

@@ -44,12 +44,13 @@ static int get_run(struct cli *cli, const struct cli_args *args, struct sw_error
 
 const struct command command_get = {
     .name = "get",
-    .args = "JOB [DIR]",
+    .args = "[JOB [DIR]]",
     .summary = "copy a job's results here",
-    .description = "You get a copy of the results in DIR (default: a folder named like the job "
-                   "id, in the current one). Where they went is printed on stdout.",
+    .description =
+        "Copy the results to DIR (default: a folder named after the job id, in the current folder); "
+        "without JOB, those of the newest job. The folder is printed on stdout.",
     .example = "slipway get last ./out",
-    .min_args = 1,
     .max_args = 2,
+    .last_job = true,
     .run = get_run,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help.c - `slipway help [COMMAND|TOPIC]`, and --json for the tools that make the manual.
+ * help.c - `slipway help [COMMAND|TOPIC|job [KEY]]`, and --json for the tools that make the manual.
  */
+#include <string.h>
+
 #include "cli/cli.h"
 
 struct help_options {
@@ -26,6 +28,11 @@ static int help_run(struct cli *cli, const struct cli_args *args, struct sw_erro
         sw_buf_add(&out, text);
     } else if (args->word_count == 0) {
         cli_help_overview(&out);
+    } else if (strcmp(args->words[0], "job") == 0) {
+        if (cli_help_job(args->word_count > 1 ? args->words[1] : NULL, &out, err) < 0)
+            return -1;
+    } else if (args->word_count > 1) {
+        return sw_fail(err, SW_E_USAGE, "unexpected argument '%s'", args->words[1]);
     } else if (cli_help_topic(args->words[0], &out, err) < 0) {
         return -1;
     }
@@ -35,13 +42,14 @@ static int help_run(struct cli *cli, const struct cli_args *args, struct sw_erro
 
 const struct command command_help = {
     .name = "help",
-    .args = "[COMMAND|TOPIC]",
+    .args = "[COMMAND|TOPIC|job [KEY]]",
     .summary = "explain a command or a topic",
-    .description = "You get what a command does, one real example and its flags; or a page about "
-                   "exit-codes, selectors or environment.",
-    .example = "slipway help run\nslipway help exit-codes",
+    .description =
+        "Explain what a command does, with an example and its flags; show a page about exit-codes, "
+        "selectors or environment; or, with job, list the keys of a job file or explain one of them.",
+    .example = "slipway help run\nslipway help exit-codes\nslipway help job gpus",
     .flags = help_flags,
     .options_size = sizeof(struct help_options),
-    .max_args = 1,
+    .max_args = 2,
     .run = help_run,
 };

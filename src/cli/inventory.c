@@ -58,10 +58,10 @@ const struct command command_inventory = {
     .name = "inventory",
     .args = "[PLATFORM]",
     .summary = "show what a platform has: machines, GPUs, limits",
-    .description = "You get what is there and what is free: on a cluster its partitions with "
-                   "nodes, GPUs and time limits, on an engine its machine and GPUs. Without "
-                   "PLATFORM this machine is shown. Options come from the profile and the "
-                   "environment.",
+    .description =
+        "Show what exists and what is free: on a cluster its partitions with nodes, GPUs and time "
+        "limits, on an engine its machine and GPUs. Without PLATFORM, show this machine. Options come "
+        "from the profile and the environment.",
     .example = "slipway inventory slurm",
     .shared = { cli_output_document },
     .max_args = 1,

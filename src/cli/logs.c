@@ -132,21 +132,20 @@ static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_erro
 const struct command command_logs = {
     .name = "logs",
     .alias = "log",
-    .args = "JOB",
+    .args = "[JOB]",
     .summary = "show a job's log",
     .description =
-        "You get what the job wrote to stdout and stderr, on stdout, byte for byte unless that "
-        "is a terminal; what begins with \"slipway: \" was written by the runner around it. A job "
-        "of several ranks has each line begin with its rank (\"0| \"), an array with its task. On "
-        "Slurm the times of -t are true to 5 seconds. "
-        "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
-        "job's own exit code when the job is over. A log that is gone, with its container or its "
-        "folder, is an error (66). A time without a zone is UTC. The logs of a group of splits come one "
-        "after the other.",
+        "Print what the job wrote to stdout and stderr, byte for byte unless stdout is a terminal; "
+        "lines that begin with \"slipway: \" come from the runner around it. In a job of several ranks "
+        "every line begins with its rank (\"0| \"), in an array with its task. With -f, wait for the "
+        "job to start, miss and repeat nothing, and exit with the job's exit code when it finishes. A "
+        "log that no longer exists, because its container or folder was removed, is an error (66). "
+        "Times without a zone are UTC; on Slurm the times of -t are accurate to 5 seconds. The logs "
+        "of a group of splits follow one another. Without JOB, the newest job's log is shown.",
     .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",
     .flags = logs_flags,
     .options_size = sizeof(struct logs_options),
-    .min_args = 1,
     .max_args = 1,
+    .last_job = true,
     .run = logs_run,
 };

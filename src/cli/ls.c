@@ -100,11 +100,11 @@ static int ls_run(struct cli *cli, const struct cli_args *args, struct sw_error 
 const struct command command_ls = {
     .name = "ls",
     .args = "[URI]",
-    .summary = "list what is at a path or URI",
-    .description = "You get one level below URI (default: here), folders with a slash at the end, "
-                   "sizes and times where they are known. URI is a path, s3://bucket/prefix, "
-                   "hf_model://org/name, ngc://org/name:version, ... With -p it is a folder as the "
-                   "jobs of that platform see it: the names in it, as the platform tells them.",
+    .summary = "list the contents of a path or URI",
+    .description =
+        "List one level below URI (default: the current folder), folders with a trailing slash, sizes "
+        "and times where known. URI is a path, s3://bucket/prefix, hf_model://org/name, "
+        "ngc://org/name:version, ... With -p it is a folder as the jobs of that platform see it.",
     .example = "slipway ls s3://bucket/coco/\nslipway ls -r -1 ./results\n"
                "slipway ls -p docker /data",
     .flags = ls_flags,

@@ -18,21 +18,26 @@
 #include "cli/cli_interrupt.h"
 #include "cli/cli_transfer.h"
 
-/* The one list of verbs, in the order of the help. */
-#define VERBS(_) \
-    _(run) _(plan) _(ps) _(status) _(why) _(logs) _(events) _(wait) _(watch) _(watcher) _(top) _(cancel) \
-    _(retry) \
-    _(exec) _(adopt) _(results) _(get) _(rm) _(gc) _(platforms) _(schema) _(cp) _(ls) _(check) \
-    _(entrypoint) _(replicas) _(inventory) _(preflight) _(doctor) _(report) _(trust) _(completion) \
-    _(version) _(help)
+/* The one list of verbs, in the order of the help; each group under its title. */
+#define VERBS(_, group)                                                                            \
+    group("Run") _(run) _(plan) _(preflight) _(entrypoint)                                         \
+    group("Watch") _(ps) _(status) _(why) _(logs) _(events) _(replicas) _(wait) _(watch) _(top)    \
+    group("Act") _(cancel) _(retry) _(exec) _(adopt) _(rm)                                         \
+    group("Data") _(results) _(get) _(cp) _(ls) _(check)                                           \
+    group("Set up") _(platforms) _(inventory) _(doctor) _(trust) _(watcher) _(gc) _(schema)        \
+        _(report) _(completion) _(version) _(help)
 
 #define DECLARE(verb) extern const struct command command_##verb;
 #define LIST(verb) &command_##verb,
+#define GROUPED(verb) { NULL, &command_##verb },
+#define TITLE(title) { title, NULL },
+#define NO_TITLE(title)
 
-VERBS(DECLARE)
+VERBS(DECLARE, NO_TITLE)
 DECLARE(complete)
 
-const struct command *const cli_commands[] = { VERBS(LIST) NULL };
+const struct command *const cli_commands[] = { VERBS(LIST, NO_TITLE) NULL };
+const struct cli_group cli_groups[] = { VERBS(GROUPED, TITLE) { 0 } };
 
 /* For programs, not for people: in no list. */
 static const struct command *const hidden_commands[] = { &command_complete, NULL };
@@ -42,7 +47,7 @@ const struct cli_flag cli_global_flags[] = {
       cli_apply_text, offsetof(struct cli, state_dir) },
     { "profile", 0, "NAME", "section of the profiles (default: the platform's)",
       cli_apply_text, offsetof(struct cli, profile) },
-    { "quiet", 'q', NULL, "no words on stderr but errors and warnings", cli_apply_bool,
+    { "quiet", 'q', NULL, "print only errors and warnings on stderr", cli_apply_bool,
       offsetof(struct cli, quiet) },
     { "no-color", 0, NULL, "no colours (also: NO_COLOR=1)", cli_apply_bool,
       offsetof(struct cli, no_color), .also = "no-colour" },
@@ -69,16 +74,41 @@ const struct command *cli_command_find(const char *name)
     return find_in(cli_commands, name);
 }
 
+/* What people call it who come from other tools, and what it is called here. */
+static const char *const familiar[][2] = {
+    { "submit", "run" }, { "launch", "run" }, { "start", "run" }, { "apply", "run" }, { "create", "run" },
+    { "sbatch", "run" }, { "srun", "run" }, { "up", "run" }, { "queue", "ps" }, { "squeue", "ps" },
+    { "list", "ps" }, { "jobs", "ps" }, { "sacct", "ps --all" }, { "describe", "status" },
+    { "show", "status" }, { "info", "status" }, { "inspect", "status" }, { "explain", "why" },
+    { "diagnose", "why" }, { "log", "logs" }, { "tail", "logs -f" }, { "follow", "logs -f" },
+    { "attach", "logs -f" }, { "kill", "cancel" }, { "stop", "cancel" }, { "scancel", "cancel" },
+    { "abort", "cancel" }, { "down", "cancel" }, { "restart", "retry" }, { "resume", "retry" },
+    { "requeue", "retry" }, { "ssh", "exec" }, { "shell", "exec" }, { "delete", "rm" }, { "remove", "rm" },
+    { "prune", "gc" }, { "clean", "gc" }, { "download", "get" }, { "fetch", "get" }, { "pull", "get" },
+    { "copy", "cp" }, { "sync", "cp" }, { "sinfo", "inventory" }, { "gpus", "inventory" },
+    { "nodes", "inventory" }, { "import", "adopt" }, { "validate", "preflight" }, { "dryrun", "plan" },
+    { "monitor", "top" }, { "dashboard", "top" }, { "backends", "platforms" }, { "clouds", "platforms" },
+};
+
+static const char *familiar_word(const char *name)
+{
+    for (size_t i = 0; i < SW_COUNT(familiar); i++)
+        if (strcmp(familiar[i][0], name) == 0)
+            return familiar[i][1];
+    return NULL;
+}
+
 static int unknown_command(const char *name, struct sw_error *err)
 {
     const char *names[64];
     size_t count = 0;
-    const char *nearest;
+    const char *nearest = familiar_word(name);
 
     for (const struct command *const *c = cli_commands; *c && count < SW_COUNT(names); c++)
         names[count++] = (*c)->name;
-    nearest = sw_text_nearest(name, names, count);
-    sw_fail(err, SW_E_USAGE, "there is no command '%s'", name);
+    if (!nearest)
+        nearest = sw_text_nearest(name, names, count);
+    sw_fail(err, SW_E_USAGE, "unknown command '%s'", name);
     if (nearest)
         return sw_hint(err, "did you mean 'slipway %s'?", nearest);
     return sw_hint(err, "'slipway help' lists the commands");
@@ -141,7 +171,7 @@ static int check_args(const struct command *command, const struct cli_args *args
     }
     if (command->max_args == CLI_MANY || count <= (size_t)command->max_args)
         return 0;
-    sw_fail(err, SW_E_USAGE, "%s does not know what to do with '%s'", command->name,
+    sw_fail(err, SW_E_USAGE, "%s: unexpected argument '%s'", command->name,
             args->words[command->max_args]);
     if (command->takes_command)
         return hint_command(command, args, err);
@@ -157,6 +187,14 @@ static void rest_to_words(struct cli_args *args)
         args->words[args->word_count++] = args->rest[i];
     args->rest = NULL;
     args->rest_count = 0;
+}
+
+static void add_last(struct cli_args *args)
+{
+    if (args->word_count > 0 || cli_given_value(args, "label"))
+        return;
+    args->words = sw_realloc_array(args->words, 1, sizeof *args->words);
+    args->words[args->word_count++] = "last";
 }
 
 /* A flag before the verb and the same one behind it: of two values only one could count. */
@@ -203,6 +241,8 @@ static int run_command(struct cli *cli, const struct command *command, const str
     }
     if (!command->takes_command)
         rest_to_words(&args);
+    if (command->last_job)
+        add_last(&args);
     if (check_args(command, &args, err) < 0)
         return -1;
     args.options = options;

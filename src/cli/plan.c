@@ -121,7 +121,7 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
         sw_buf_addf(&out, "\nplace: %s\n", sw_json_str(plan, "place"));
     add_sends(&out, cli, json_object_get(plan, "sends"));
     cli_print(sw_buf_text(&out));
-    cli_say(cli, "nothing was sent; 'slipway run' with the same arguments would");
+    cli_say(cli, "dry run: nothing was submitted");
     return 0;
 }
 
@@ -137,12 +137,12 @@ static int plan_run(struct cli *cli, const struct cli_args *args, struct sw_erro
 const struct command command_plan = {
     .name = "plan",
     .args = "[FILE] [-- COMMAND...]",
-    .summary = "show what run would do, and do nothing",
+    .summary = "show what run would do, without doing it",
     .description =
-        "You see every value of the job and where it came from (flag, job file, profile, "
-        "environment or default), the settings of this machine that its data "
-        "needs (by name), then exactly what the platform would be sent. Takes the same "
-        "file, flags and command as run. Secrets appear by name only.",
+        "Show every value of the job and where it came from (flag, job file, profile, environment or "
+        "default), the settings of this machine that its data needs (by name), and exactly what would "
+        "be sent to the platform. Takes the same file, flags and command as run. Secrets appear by "
+        "name only.",
     .example = "slipway plan -f job.yaml -p local --set config.train.lr=0.1",
     .shared = { cli_job_flags, cli_output_document },
     .max_args = 1,

@@ -140,10 +140,10 @@ const struct command command_platforms = {
     .name = "platforms",
     .args = "[NAME]",
     .summary = "list where jobs can run, and their options",
-    .description = "You get the places this build can launch jobs on and whether their "
-                   "credentials are set here (values are never shown); whether a place answers is "
-                   "what doctor says. With NAME you get all "
-                   "options of that place.",
+    .description =
+        "List the platforms this build can launch jobs on and whether their credentials are set "
+        "(values are never shown); whether a platform answers is shown by doctor. With NAME, list all "
+        "options of that platform.",
     .example = "slipway platforms\nslipway platforms local",
     .shared = { cli_output_document },
     .max_args = 1,

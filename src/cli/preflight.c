@@ -38,15 +38,15 @@ static int preflight_run(struct cli *cli, const struct cli_args *args, struct sw
 const struct command command_preflight = {
     .name = "preflight",
     .args = "[FILE] [-- COMMAND...]",
-    .summary = "check that the platform is fit for a job",
+    .summary = "check that a job could run, before it costs anything",
     .description =
-        "Lists what the job needs and whether it is there, and for each thing that is missing the way "
-        "to get it: of its platform (reach, versions, disk, CPUs, memory, GPUs and their types, "
-        "limits, image, mounts, paths), of this machine (secrets, on local the program), and its data (that "
-        "inputs can be read and outputs written, with the credentials that the job will have). A job "
-        "that run would refuse fails here, for the same reason. Takes the same file, flags and command "
-        "as run; with neither file nor command the platform alone is looked at. Nothing is sent or "
-        "changed. Ends with 1 when something is wrong.",
+        "List what the job needs and whether it is available, with a remedy for everything that is "
+        "missing: on its platform (connection, versions, disk, CPUs, memory, GPUs and their types, "
+        "limits, image, mounts, paths), on this machine (secrets; on local, the program), and its "
+        "data (that inputs can be read and outputs written, with the credentials that the job will "
+        "have). A job that run would refuse fails here, for the same reason. Takes the same file, "
+        "flags and command as run; with neither file nor command, only the platform is checked. "
+        "Nothing is sent or changed. Exits with 1 when a check fails.",
     .example = "slipway preflight -p docker --image ubuntu:24.04",
     .shared = { cli_job_flags, cli_output_document },
     .max_args = 1,

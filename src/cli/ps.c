@@ -188,13 +188,12 @@ const struct command command_ps = {
     .args = "[JOB...]",
     .summary = "list jobs, newest first",
     .description =
-        "You get one line per job, the newest 20 first, or those that are named ('slipway help "
-        "selectors'; a name or the beginning of an id lists every job that has it). All platforms "
-        "are asked once, together; SEEN says how old the answer about a running job is. A platform "
-        "that does not answer is named on stderr and its jobs stay in the list as they were last "
-        "seen. Jobs whose submit was refused or came to nothing are left out, unless --all, --state "
-        "or JOB asks for them. Where the jobs are in more than one place (two engines, two clusters), "
-        "PLACE says which.",
+        "List one job per line: the newest 20, or the jobs you name ('slipway help selectors'; a name "
+        "or the beginning of an id lists every job that matches). All platforms are asked once, in "
+        "parallel; SEEN shows how old the answer about a running job is. A platform that does not "
+        "answer is named on stderr, and its jobs are listed as last seen. Jobs whose submit was "
+        "refused or failed are left out unless --all, --state or JOB asks for them. When jobs run in "
+        "more than one place (two engines, two clusters), PLACE shows which.",
     .example = "slipway ps --state active\nslipway ps -l team=vision -o name",
     .flags = ps_flags,
     .shared = { cli_output_jobs },

@@ -33,8 +33,9 @@ const struct command command_replicas = {
     .name = "replicas",
     .args = "JOB",
     .summary = "show the parts of a job: nodes, states, exit codes",
-    .description = "You get one line for each node or container of the job: where it runs, how it "
-                   "goes, and how it ended.",
+    .description =
+        "Show one line for each node or container of the job: where it runs, its state, and how it "
+        "ended.",
     .example = "slipway replicas last",
     .shared = { cli_output_document },
     .max_args = 1,

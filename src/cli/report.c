@@ -35,7 +35,7 @@ static int report_run(struct cli *cli, const struct cli_args *args, struct sw_er
     if (sw_report(cli->session, id, path, err) < 0)
         return sw_wrap(err, "cannot write the report");
     cli_printf("%s\n", path);
-    cli_say(cli, "values of secrets are left out; read it before you send it: tar -xOf %s | less",
+    cli_say(cli, "secrets are redacted; review it before sharing: tar -xOf %s | less",
             path);
     return 0;
 }
@@ -45,9 +45,9 @@ const struct command command_report = {
     .args = "[JOB]",
     .summary = "write a redacted bundle for a bug report",
     .description =
-        "You get one .tar file of plain texts: version, doctor's findings, and about the job its "
-        "plan, status, events, what 'why' says and the end of its log. Values of secrets are "
-        "redacted. Nothing is sent anywhere: read it, then attach it to your report.",
+        "Write one .tar file of plain text: version, doctor's findings, and for a job its plan, "
+        "status, events, the answer of 'why' and the end of its log. Secrets are redacted. Nothing is "
+        "sent anywhere: review it, then attach it to your report.",
     .example = "slipway report last\nslipway report -O /tmp/report.tar",
     .flags = report_flags,
     .options_size = sizeof(struct report_options),

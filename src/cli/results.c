@@ -91,17 +91,19 @@ static int results_run(struct cli *cli, const struct cli_args *args, struct sw_e
 
 const struct command command_results = {
     .name = "results",
-    .args = "JOB...",
-    .summary = "tell where a job's results are",
-    .description = "You see the place of the results on stdout, one line per job, ready for another "
-                   "command: a folder of this machine, or HOST:PATH as scp and rsync take it. Results on a "
-                   "Docker engine elsewhere are brought here first. Where outputs with `to:` went is said "
-                   "on stderr.\n\n"
-                   "-o json is a manifest for the next job: for each split of a group its number, its "
-                   "results folder and where its outputs went; 'complete' says whether all splits are there "
-                   "and ended well.",
+    .args = "[JOB...]",
+    .summary = "show where a job's results are",
+    .description =
+        "Print where the results are, one line per job, ready for another command (without JOB, for "
+        "the newest job): a folder of this machine, or HOST:PATH as scp and rsync take it. Results on "
+        "a remote Docker engine are copied here first. The destinations of outputs with `to:` are "
+        "shown on stderr.\n\n"
+        "-o json is a manifest for the next job: for each split of a group its number, its results "
+        "folder and the destinations of its outputs; 'complete' says whether all splits exist and "
+        "succeeded.",
     .example = "ls \"$(slipway results last)\"\nslipway results prep-k3v9q2xa -o json >manifest.json",
     .shared = { cli_output_document },
     .max_args = CLI_MANY,
+    .last_job = true,
     .run = results_run,
 };

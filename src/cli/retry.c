@@ -102,17 +102,17 @@ static int retry_run(struct cli *cli, const struct cli_args *args, struct sw_err
 const struct command command_retry = {
     .name = "retry",
     .args = "JOB...",
-    .summary = "try finished jobs again, under the same id",
+    .summary = "run finished jobs again, under the same id",
     .description =
-        "You get another attempt of exactly the same job: same id, same plan, a number higher. "
-        "The logs and exit codes of earlier attempts stay ('slipway logs JOB --attempt 1'). A "
-        "job that is not over is left alone: cancel it first. On a terminal several jobs, or one that "
-        "is Complete, are tried again only after a question, unless -y is given.\n\n"
-        "When only the upload failed, the training need not be repeated: '--collect' brings what the "
-        "command left to the destinations under 'outputs:' and ends with the command's own exit code. "
-        "A failure of the network is repeated that way without being asked.\n\n"
-        "'--failed GROUP' repeats the splits of a group that failed, each with its SPLIT_ID, and leaves the "
-        "others as they are.",
+        "Run another attempt of exactly the same job: same id, same plan, the next attempt number. "
+        "The logs and exit codes of earlier attempts stay ('slipway logs JOB --attempt 1'). An "
+        "unfinished job is left alone: cancel it first. On a terminal, retrying several jobs, or one "
+        "that is Complete, asks first, unless -y is given.\n\n"
+        "If only the upload failed, the training need not be repeated: '--collect' copies what the "
+        "command left to the destinations under 'outputs:' and exits with the command's exit code. "
+        "After a network failure this happens automatically.\n\n"
+        "'--failed GROUP' repeats the splits of a group that failed, each with its SPLIT_ID, and "
+        "leaves the others as they are.",
     .example = "slipway retry last --avoid-node\nslipway retry failed\nslipway retry --collect last\n"
                "slipway retry --failed prep-k3v9q2xa",
     .flags = retry_flags,

@@ -135,14 +135,13 @@ static int rm_run(struct cli *cli, const struct cli_args *args, struct sw_error 
 const struct command command_rm = {
     .name = "rm",
     .args = "JOB...",
-    .summary = "forget finished jobs and remove their files",
+    .summary = "remove finished jobs and their files",
     .description =
-        "You get the room back: the job's record, log and results are removed. Copy what you "
-        "need first ('slipway get'), or use --keep-results. A job that is not over is not "
-        "removed: cancel it first. On a terminal several jobs are removed only after a question, "
-        "unless -y is given; without a terminal -y is needed where a state, 'all' or a label "
-        "chooses the jobs. Where its engine or cluster is gone for good, --forget removes the "
-        "record alone.",
+        "Remove the job's record, log and results. Copy what you need first ('slipway get'), or use "
+        "--keep-results. An unfinished job is not removed: cancel it first. On a terminal, removing "
+        "several jobs asks first, unless -y is given; without a terminal -y is required where a "
+        "state, 'all' or a label chooses the jobs. If its engine or cluster no longer exists, "
+        "--forget removes the record alone.",
     .example = "slipway rm last\nslipway rm --expired",
     .flags = rm_flags,
     .options_size = sizeof(struct rm_options),

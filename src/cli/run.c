@@ -41,7 +41,7 @@ static void take_job(void *context, const struct sw_outcome *outcome)
     struct run_jobs *jobs = context;
 
     if (outcome->err) {
-        cli_say(jobs->cli, "the job is remembered as %s: 'slipway status %s' tells what is known",
+        cli_say(jobs->cli, "recorded as %s; see 'slipway status %s'",
                 outcome->id, outcome->id);
         return;
     }
@@ -135,24 +135,22 @@ static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error
 const struct command command_run = {
     .name = "run",
     .args = "[FILE] [-- COMMAND...]",
-    .summary = "start a job and stay with it to the end",
+    .summary = "start a job and follow it until it finishes",
     .description =
-        "You get a job on the platform of your choice, its log on your screen, and its own exit "
-        "code. The job is described by a file (job.yaml when neither file nor command is "
-        "given), by flags, or both: flags win.\n"
-        "\n"
-        "The log goes to stdout, exactly as the job wrote it when that is not a terminal; all "
-        "other words go to stderr. Ctrl-C leaves the job running and shows how to come back to "
-        "it; 'slipway cancel' stops it. A terminal shows progress as "
-        "a bar below the log when the log tells it. With -d only the job's id is printed.\n"
-        "\n"
-        "A job that the platform can never schedule as it is (more nodes than there are, a limit below what "
-        "it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in the queue.\n"
-        "\n"
-        "--split N submits a group of N jobs that differ in SPLIT_ID alone (0 to N-1). It waits for all of "
-        "them, says how each ended, and ends with the first code that is not 0; 'slipway logs GROUP' shows "
-        "their logs, 'slipway retry --failed GROUP' repeats the failed ones. -d prints one id per line. With "
-        "--id GROUP a repeated submit sends only the splits that are missing.",
+        "Start a job on the platform of your choice, show its log, and exit with its exit code. "
+        "Describe the job in a file (default: job.yaml when neither file nor command is given), with "
+        "flags, or both: flags win.\n\n"
+        "The log goes to stdout, byte for byte unless stdout is a terminal; everything else goes to "
+        "stderr. Ctrl-C leaves the job running and shows how to come back to it; 'slipway cancel' "
+        "stops it. On a terminal, a progress bar appears below the log as soon as the log reports "
+        "progress. With -d only the job's id is printed.\n\n"
+        "A job that the platform can never schedule as it is (more nodes than exist, a limit below "
+        "what it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in "
+        "the queue.\n\n"
+        "--split N submits a group of N jobs that differ only in SPLIT_ID (0 to N-1), waits for all "
+        "of them, shows how each ended, and exits with the first code that is not 0. 'slipway logs "
+        "GROUP' shows their logs, 'slipway retry --failed GROUP' repeats the failed ones. -d prints "
+        "one id per line. With --id GROUP, a repeated submit sends only the splits that are missing.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
     .flags = run_flags,
     .shared = { cli_job_flags },

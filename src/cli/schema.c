@@ -16,8 +16,10 @@ const struct command command_schema = {
     .name = "schema",
     .args = "",
     .summary = "print the JSON Schema of job files, for editors",
-    .description = "You get a schema with which an editor completes and checks job files as you "
-                   "type. It is made from the same tables that slipway checks files with.",
+    .description =
+        "Print a schema with which an editor completes and checks job files as you type. It is "
+        "generated from the tables that slipway itself checks files with. For a person, 'slipway help "
+        "job KEY' is the better answer.",
     .example = "slipway schema > slipway.schema.json",
     .run = schema_run,
 };

@@ -298,16 +298,17 @@ static int status_run(struct cli *cli, const struct cli_args *args, struct sw_er
 
 const struct command command_status = {
     .name = "status",
-    .args = "JOB...",
-    .summary = "tell everything known about jobs",
+    .args = "[JOB...]",
+    .summary = "show everything known about jobs",
     .description =
-        "You get a card per job: its state and why, exit code, times, progress, a time line of "
-        "its attempts, and where its results are. With -o json one named job is one object; "
-        "several are {\"version\", \"jobs\"}. How to name jobs: slipway help selectors.",
+        "Show a card for each job: its state and why, exit code, times, progress, its attempts, and "
+        "where its results are. With -o json, one named job is one object; several are {\"version\", "
+        "\"jobs\"}. Without JOB, the newest job is shown. How to name jobs: slipway help selectors.",
     .example = "slipway status last\nslipway status last -o json",
     .flags = status_flags,
     .shared = { cli_output_jobs },
     .options_size = sizeof(struct status_options),
     .max_args = CLI_MANY,
+    .last_job = true,
     .run = status_run,
 };

@@ -198,13 +198,13 @@ static int top_run(struct cli *cli, const struct cli_args *args, struct sw_error
 const struct command command_top = {
     .name = "top",
     .args = "",
-    .summary = "see all jobs on one screen, with a log",
+    .summary = "show all jobs on one screen, with a log",
     .description =
-        "You get a full screen that keeps itself up to date: the jobs with state, age, progress "
-        "and GPU use where it is known, and below it the log of the selected one. The arrow keys "
-        "(or j and k) select, c cancels after a question, l gives the log more room, f follows "
-        "it again after scrolling with PgUp and PgDn, ? lists the keys, q leaves; the jobs go "
-        "on. It needs a terminal of any size, and works over ssh.",
+        "Show a full screen that updates itself: the jobs with state, age, progress and GPU use where "
+        "known, and below them the log of the selected job. The arrow keys (or j and k) select, c "
+        "cancels after a question, l gives the log more room, f follows it again after scrolling with "
+        "PgUp and PgDn, ? lists the keys, q leaves; the jobs continue. Works on a terminal of any "
+        "size, also over ssh.",
     .example = "slipway top",
     .run = top_run,
 };

@@ -152,12 +152,12 @@ static int trust_run(struct cli *cli, const struct cli_args *args, struct sw_err
 const struct command command_trust = {
     .name = "trust",
     .args = "[FILE|FOLDER...]",
-    .summary = "let a folder's files say where to connect",
+    .summary = "let a folder's files decide where to connect",
     .description =
-        "You let env.toml, .env or job.yaml of a folder (default: the current one) decide where "
-        "we connect and what runs on this machine: hosts, contexts, ssh and proxy settings, "
-        "setup lines, scheduler arguments, hooks. A folder may come from anyone, so run, plan and "
-        "preflight take such keys only from files that you trusted, and only while their content "
+        "Let env.toml, .env or job.yaml of a folder (default: the current one) decide which servers "
+        "are used and what runs on this machine: hosts, contexts, ssh and proxy settings, setup "
+        "lines, scheduler arguments, hooks. A folder may come from anywhere, so run, plan and "
+        "preflight accept such keys only from files that you trusted, and only while their content "
         "stays the same; on a terminal they ask. All other keys need no trust.",
     .example = "slipway trust\nslipway trust --list\nslipway trust --remove env.toml",
     .flags = trust_flags,

@@ -17,7 +17,8 @@ const struct command command_version = {
     .name = "version",
     .args = "",
     .summary = "show the version",
-    .description = "You get the version of the program. Nothing else is opened or read.",
+    .description =
+        "Show the version of the program. Nothing else is opened or read.",
     .example = "slipway version",
     .run = version_run,
 };

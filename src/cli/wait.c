@@ -82,10 +82,10 @@ static int wait_run(struct cli *cli, const struct cli_args *args, struct sw_erro
 const struct command command_wait = {
     .name = "wait",
     .args = "JOB...",
-    .summary = "wait until jobs are over",
+    .summary = "wait for jobs to finish",
     .description =
-        "You get the job's own exit code as the exit status; of several jobs the first that is "
-        "not 0, in the order given. 75 means that --timeout passed first: the jobs go on.",
+        "Wait for jobs to finish and exit with the job's exit code; with several jobs, the first that "
+        "is not 0, in the order given. 75 means that --timeout passed first; the jobs continue.",
     .example = "slipway wait last --timeout 2h && echo trained",
     .flags = wait_flags,
     .options_size = sizeof(struct wait_options),

@@ -242,15 +242,14 @@ static int watch_run(struct cli *cli, const struct cli_args *args, struct sw_err
 const struct command command_watch = {
     .name = "watch",
     .args = "[JOB...]",
-    .summary = "watch jobs until they are over",
+    .summary = "watch jobs until they finish",
     .description =
-        "You get a live table of state, age, progress and the last line of the log, of the jobs "
-        "named or of all that are not over yet. It ends when all are over, with the first exit "
-        "code that is not 0; Ctrl-C leaves, and the jobs go on. When stdout is not a terminal, "
-        "each change is a line of its own.\n"
-        "\n"
-        "Retries, hooks, notifications and guards of the jobs are looked after meanwhile, once, "
-        "however many watch.",
+        "Show a live table with state, age, progress and the last line of the log, for the jobs you "
+        "name or for all unfinished jobs. It ends when all have finished, with the first exit code "
+        "that is not 0; Ctrl-C leaves it, and the jobs continue. When stdout is not a terminal, each "
+        "change is printed on a line of its own.\n\n"
+        "Retries, hooks, notifications and guards are carried out meanwhile, once, no matter how many "
+        "watch.",
     .example = "slipway watch\nslipway watch last -o json",
     .flags = watch_flags,
     .shared = { watch_output },

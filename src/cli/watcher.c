@@ -138,10 +138,10 @@ const struct command command_watcher = {
     .args = "[start|stop|once]",
     .summary = "show, start or stop the process that looks after detached jobs",
     .description =
-        "A small process retries failed jobs, runs hooks and starts waiting jobs while no command waits for "
-        "them. 'slipway run -d' and Ctrl-C start it when a job needs it; it ends a minute after the last "
-        "such job. SLIPWAY_WATCHER=off, or CI in the environment, keeps it from being started. The word once "
-        "does what is due now and ends, as a cron job may.",
+        "A small process retries failed jobs, runs hooks and starts queued jobs while no command is "
+        "waiting for them. 'slipway run -d' and Ctrl-C start it when a job needs it; it ends a minute "
+        "after the last such job. SLIPWAY_WATCHER=off, or CI in the environment, keeps it from "
+        "starting. 'once' does what is due now and ends, for use from cron.",
     .example = "slipway watcher",
     .shared = { cli_output_document },
     .max_args = 1,

@@ -137,17 +137,18 @@ static int why_run(struct cli *cli, const struct cli_args *args, struct sw_error
 
 const struct command command_why = {
     .name = "why",
-    .args = "JOB...",
-    .summary = "tell why a job failed or waits, and what to do",
+    .args = "[JOB...]",
+    .summary = "explain why a job failed or is waiting, and what to do",
     .description =
-        "You get the answer in one line, then the evidence it rests on (exit code, what the "
-        "platform said, lines of the log), the cause and what to do about it; for a job that "
-        "waits, what it waits for; for one that is tried again, when. A failure that nothing "
-        "explains is called unknown. With -o json one named job is one object; several are "
+        "Explain in one line why a job failed or is waiting, followed by the evidence (exit code, "
+        "messages from the platform, lines of the log), the cause and the remedy; for a job that will "
+        "be retried, also when. Without JOB, the newest job is explained. A failure that no rule "
+        "recognises is called unknown. With -o json, one named job is one object; several are "
         "{\"version\", \"jobs\"}.",
     .example = "slipway why last\nslipway why failed -o json",
     .flags = why_flags,
     .shared = { cli_output_document },
     .max_args = CLI_MANY,
+    .last_job = true,
     .run = why_run,
 };

@@ -24,7 +24,7 @@ enum {
 };
 
 static const struct sw_ruling unknown = {
-    "", SW_CLASS_PROGRAM, "unknown", "no rule explains this failure: look at the end of the log"
+    "", SW_CLASS_PROGRAM, "unknown", "unrecognised failure: see the end of the log"
 };
 static const struct sw_ruling silent = {
     "", SW_CLASS_PROGRAM, "unknown", "the job wrote nothing to its log: run its command by hand, or let it "
@@ -33,7 +33,7 @@ static const struct sw_ruling silent = {
 
 static const struct sw_ruling unreadable = {
     "", SW_CLASS_PROGRAM, "unknown",
-    "no rule explains this failure, and the log of the job is gone: run it again, and wait for its end"
+    "unrecognised failure, and the log of the job is gone: run it again and follow it to its end"
 };
 
 void diag_show_line(json_t *lines, const char *text, size_t length)

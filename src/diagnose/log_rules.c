@@ -433,7 +433,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "'code:'"),
       DIAG_AT_END, { ": No such file or directory$", ": [Errno 2] No such file or directory" } },
     { PROGRAM("path-denied", "user",
-        "it may not use a file: check owner and mode (scripts need to be executable)"),
+        "permission denied on a file: check its owner and mode (scripts need to be executable)"),
       DIAG_AT_END, { ": Permission denied$" } },
     { PROGRAM("worker-gone", "unknown",
         "a data loader worker ended without a word: run with num_workers=0 to see its error, or "

@@ -227,23 +227,6 @@ static void plan_launcher(struct sw_plan *plan, const json_t *job)
     plan->world_size_ranks = sw_text_same(sw_json_str(job, "world_size"), "ranks");
 }
 
-/* A job without a name is called after what it runs: "python train.py" -> "train". */
-static char *name_from_command(const struct sw_plan *plan)
-{
-    const char *first = plan->argv ? json_string_value(json_array_get(plan->argv, 0))
-                                   : plan->python ? sw_json_str(plan->python, "script")
-                                                  : plan->command;
-    const char *base, *end;
-
-    if (!first)
-        return sw_strdup("job");
-    end = first + strcspn(first, " \t\n;|&");
-    base = end;
-    while (base > first && base[-1] != '/')
-        base--;
-    return end > base ? sw_strndup(base, (size_t)(end - base)) : sw_strdup("job");
-}
-
 static int plan_id(struct sw_plan *plan, const char *given, struct sw_error *err)
 {
     if (given && plan->splits && strlen(given) > SW_GROUP_MAX)
@@ -277,6 +260,6 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
         return NULL;
 
     plan->name = sw_json_str(job, "name") ? sw_strdup(sw_json_str(job, "name"))
-                                          : name_from_command(plan);
+                                          : sw_plan_name(plan, spec->file);
     return plan_id(plan, job_id, err) < 0 ? NULL : sw_take(plan);
 }

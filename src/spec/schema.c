@@ -180,7 +180,7 @@ json_t *sw_spec_schema(const struct sw_spec_platform *platforms, size_t count)
 
     name_platforms(properties, platforms, count);
     for (size_t i = 0; i < count; i++) {
-        sw_autofree char *help = sw_format("what only %s understands", platforms[i].name);
+        sw_autofree char *help = sw_format("options of the %s platform", platforms[i].name);
         const struct sw_option row = {
             platforms[i].name, SW_GROUP, .fields = platforms[i].options, .help = help,
         };

@@ -67,6 +67,7 @@ struct sw_spec_input {
  * Of command, argv and python at most one is there. */
 struct sw_spec {
     json_t *job;          /* the portable part: every key of spec_keys.c that has a value */
+    char *file;           /* the job file as it was named; NULL: flags only */
     char *platform;       /* the chosen one of the list */
     json_t *platforms;    /* the ordered list, array of texts */
     json_t *options;      /* the chosen platform's block, defaults filled in */

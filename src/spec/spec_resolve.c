@@ -26,6 +26,7 @@ void sw_spec_free(struct sw_spec *spec)
     json_decref(spec->sources);
     json_decref(spec->warnings);
     json_decref(spec->untrusted);
+    free(spec->file);
     free(spec->platform);
     free(spec);
 }
@@ -326,7 +327,7 @@ static json_t *take_sources(struct resolving *now)
     return sources;
 }
 
-static struct sw_spec *make_spec(struct resolving *now)
+static struct sw_spec *make_spec(struct resolving *now, const struct sw_document *job)
 {
     struct sw_spec *spec = sw_new(struct sw_spec);
 
@@ -338,6 +339,7 @@ static struct sw_spec *make_spec(struct resolving *now)
     spec->sources = take_sources(now);
     spec->warnings = sw_take(now->check.warnings);
     spec->untrusted = sw_take(now->check.untrusted);
+    spec->file = job ? sw_strdup(sw_document_name(job)) : NULL;
     spec->platform = sw_strdup(now->platform->name);
     spec->platforms = json_copy(json_object_get(spec->job, "platform"));
     return spec;
@@ -374,7 +376,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
     }
     if (spec_problems_report(&now.problems, err) < 0)
         return NULL;
-    return make_spec(&now);
+    return make_spec(&now, input->job);
 }
 
 json_t *sw_spec_place_options(const struct sw_spec_input *input, const char *platform,

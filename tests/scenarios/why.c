@@ -194,7 +194,7 @@ static void what_no_rule_explains_is_unknown_and_says_so(void **state)
     struct trial *here = *state;
 
     expect_told(here, launch_shell(here, "echo all is well; exit 17"),
-                &(struct expected){ "unknown", "ERR_PROGRAM", "no rule explains", NULL });
+                &(struct expected){ "unknown", "ERR_PROGRAM", "unrecognised failure", NULL });
 }
 
 static void a_user_of_the_words_of_nccl_is_not_taken_for_a_network_failure(void **state)
@@ -202,7 +202,7 @@ static void a_user_of_the_words_of_nccl_is_not_taken_for_a_network_failure(void 
     struct trial *here = *state;
 
     expect_told(here, launch_shell(here, "echo TORCH_NCCL_ASYNC_ERROR_HANDLING=1; exit 1"),
-                &(struct expected){ "unknown", "ERR_PROGRAM", "no rule explains", NULL });
+                &(struct expected){ "unknown", "ERR_PROGRAM", "unrecognised failure", NULL });
 }
 
 static void a_job_that_succeeded_has_nothing_to_explain(void **state)

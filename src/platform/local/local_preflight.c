@@ -133,7 +133,7 @@ static int check_gpus(const struct local_job *job, struct sw_error *err)
             "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s%s",
             (long long)wanted, plan->gpus, plan->nodes, fitting,
             fitting < count ? " that fit 'gpus' and 'gpu_ids': " : count ? ": " : "", sw_buf_text(&here));
-    return sw_hint(err, count == 0 ? "no NVIDIA driver answers here; `gpus: 0` runs on CPUs"
+    return sw_hint(err, count == 0 ? "no NVIDIA driver found; `gpus: 0` runs on CPUs"
                                    : "`slipway inventory local` shows what is here");
 }
 

@@ -272,7 +272,7 @@ static int parse_rank(char *text, struct rehearsal_step *step, struct sw_error *
         return 0;
     step->rank = (int)rehearsal_number(trim(strchr(on, 'n') + 1), RANK_MAX);
     if (step->rank < 0)
-        return sw_fail(err, SW_E_SPEC, "'%.40s' is no rank", on);
+        return sw_fail(err, SW_E_SPEC, "'%.40s' is not a rank", on);
     *on = '\0';
     trim(text);
     return 0;

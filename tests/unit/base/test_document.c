@@ -174,7 +174,7 @@ static void a_nul_byte_is_not_a_text(void **state)
 
     (void)state;
     assert_null(sw_document_parse("a: 1\0", 5, SW_YAML, "test", &err));
-    assert_string_equal(err.message, "test:1:5: a NUL byte: this is not a text");
+    assert_string_equal(err.message, "test:1:5: a NUL byte: not valid text");
 }
 
 static void a_byte_order_mark_is_stepped_over(void **state)

@@ -20,11 +20,11 @@ static void a_profile_reads_as_expected(void **state)
 static void mistakes_are_named_with_their_place(void **state)
 {
     static const struct { const char *text, *part; } cases[] = {
-        { "a = 1\na = 2", "test:2:1: 'a' is given twice, first in line 1" },
-        { "[a]\n[b]\n[a]", "test:3:2: 'a' is given twice, first in line 1" },
-        { "a = {b = 1}\n[a.c]", "test:2:2: 'a' is given twice, first in line 1" },
+        { "a = 1\na = 2", "test:2:1: duplicate key 'a' (first on line 1)" },
+        { "[a]\n[b]\n[a]", "test:3:2: duplicate key 'a' (first on line 1)" },
+        { "a = {b = 1}\n[a.c]", "test:2:2: duplicate key 'a' (first on line 1)" },
         { "a = word", "test:1:5: 'word' is no value; a text needs quotes" },
-        { "a = ", "test:1:5: a value should stand here" },
+        { "a = ", "test:1:5: value expected" },
         { "a = 1 b = 2", "test:1:7: a new line should begin here" },
         { "a 1", "test:1:3: a '=' should follow the key" },
         { "= 1", "test:1:1: a key should stand here" },

@@ -360,7 +360,7 @@ static void an_unknown_failure_shows_its_last_words(void **state)
     assert_false(shows(verdict, "slipway: report"));
     assert_true(shows(verdict, "flux capacitor"));
     assert_true(shows(verdict, "bye"));
-    assert_non_null(strstr(sw_json_str(verdict, "suggestion"), "no rule explains"));
+    assert_non_null(strstr(sw_json_str(verdict, "suggestion"), "unrecognised failure"));
 }
 
 static void what_the_runner_moved_is_shown(void **state)

@@ -9,9 +9,9 @@
 
 #include "plan/plan.h"
 
-static struct sw_plan *plan_of(const char *job, struct sw_error *err)
+static struct sw_plan *plan_from(const char *job, const char *file, struct sw_error *err)
 {
-    struct sw_spec spec = { .platform = (char *)"local" };
+    struct sw_spec spec = { .platform = (char *)"local", .file = (char *)file };
     struct sw_plan *plan;
 
     spec.job = json_loads(job, 0, NULL);
@@ -22,6 +22,11 @@ static struct sw_plan *plan_of(const char *job, struct sw_error *err)
     json_decref(spec.options);
     json_decref(spec.sources);
     return plan;
+}
+
+static struct sw_plan *plan_of(const char *job, struct sw_error *err)
+{
+    return plan_from(job, NULL, err);
 }
 
 static void texts_become_numbers(void **state)
@@ -44,11 +49,32 @@ static void texts_become_numbers(void **state)
 
 static void a_job_without_a_name_is_called_after_what_it_runs(void **state)
 {
-    sw_auto(sw_plan) struct sw_plan *plan = plan_of("{\"command\":\"/opt/bin/train -x\"}", NULL);
+    static const struct { const char *job, *file, *name; } cases[] = {
+        { "{\"command\":\"/opt/bin/train -x\"}", NULL, "train" },
+        { "{\"command\":\"python3 -u src/train.py --lr 1\"}", NULL, "train" },
+        { "{\"command\":\"cd x && FOO=1 torchrun --nproc 8 pretrain.py a.sh\"}", NULL, "pretrain" },
+        { "{\"command\":\"set -e\\nbash run.sh\"}", NULL, "run" },
+        { "{\"command\":\"python3 -c 'import x.py'\"}", NULL, "python3" },
+        { "{\"command\":\"python -m torch.distributed.run tune.py\"}", NULL, "tune" },
+        { "{\"command\":\"python -m my.pkg.eval\"}", NULL, "eval" },
+        { "{\"argv\":[\"python3\",\"-m\",\"http.server\"]}", NULL, "server" },
+        { "{\"argv\":[\"python3\",\"a b/train it.py\"]}", "job.yaml", "train it" },
+        { "{\"argv\":[\"sh\",\"-c\",\"x.py\"]}", NULL, "sh" },
+        { "{\"argv\":[\"sh\",\"-c\",\"x\"]}", "runs/sweep.yaml", "sweep" },
+        { "{\"argv\":[\"sh\",\"-c\",\"x\"]}", "job.yaml", "sh" },
+        { "{\"argv\":[\"sh\",\"-c\",\"x\"]}", "standard input", "sh" },
+        { "{\"argv\":[\"--x.py\"]}", ".yaml", "--x.py" },
+        { "{\"python\":{\"script\":\"tools/prep.py\"}}", "a.yaml", "prep" },
+        { "{\"python\":{\"script\":\"tools/prep\"}}", NULL, "prep" },
+        { "{\"command\":\"   \\n& x\"}", NULL, "job" },
+    };
 
     (void)state;
-    assert_string_equal(plan->name, "train");
-    assert_memory_equal(plan->job_id, "train-", 6);
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_auto(sw_plan) struct sw_plan *plan = plan_from(cases[i].job, cases[i].file, NULL);
+
+        assert_string_equal(plan->name, cases[i].name);
+    }
 }
 
 static void inputs_and_outputs_have_one_shape(void **state)

@@ -57,7 +57,8 @@ static void add_choices(struct sw_buf *out, const json_t *schema)
         if (!choices)
             choices = json_object_get(either, "enum");
     json_array_foreach(choices, i, word)
-        sw_buf_addf(&text, "%s%s", i ? ", " : "Values: ", json_is_string(word) ? json_string_value(word) : "");
+        sw_buf_addf(&text, "%s%s", i ? ", " : "Values: ",
+                    json_is_string(word) ? json_string_value(word) : "");
     if (text.length)
         cli_wrap(out, sw_buf_text(&text), 0, WIDTH);
 }
@@ -104,7 +105,7 @@ int cli_help_job(const char *path, struct sw_buf *out, struct sw_error *err)
     if (!schema)
         return -1;
     if (!path) {
-        sw_buf_add(out, "Keys of a job file; 'slipway help job KEY' shows more, also of retry.max or slurm.partition:\n\n");
+        sw_buf_add(out, "Keys of a job file; 'slipway help job KEY' shows more, also of retry.max:\n\n");
         add_rows(out, json_object_get(schema, "properties"));
         return 0;
     }

@@ -44,7 +44,7 @@ static int entrypoint_run(struct cli *cli, const struct cli_args *args, struct s
 const struct command command_entrypoint = {
     .name = "entrypoint",
     .args = "[FILE] [-- COMMAND...]",
-    .summary = "show what runs inside the container, or export it as a script",
+    .summary = "show what runs in the container, or export it",
     .description =
         "Show the steps inside the container: code, inputs, config, command, outputs. With --script, "
         "print one shell script that carries the runner, the job and its code, and needs nothing but "

@@ -85,7 +85,8 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
 void sw_plan_free(struct sw_plan *plan);
 SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
 
-/* plan_name.c: what it is called when nothing says so, from its command or its job file (NULL: none); owned. */
+/* plan_name.c: what it is called when nothing says so, from its command or its job file (NULL: none);
+ * owned. */
 char *sw_plan_name(const struct sw_plan *plan, const char *file);
 
 /* plan_split.c: one split of a group, its number in id, environment, label and texts; owned. */

@@ -15,7 +15,7 @@
 #define BLANK  " \t"
 #define ENDERS ";|&\n()"         /* what ends a command of a shell text */
 
-/* Endings of files that somebody calls a script, or a job file. */
+/* Endings of scripts, and of job files. */
 static const char *const scripts[] = { ".py", ".sh", ".bash", ".pl", ".rb", ".R", ".jl", ".lua", ".js",
                                        ".ipynb", ".sbatch", ".slurm" };
 static const char *const job_files[] = { ".yaml", ".yml", ".toml", ".json" };
@@ -67,14 +67,14 @@ static char *module_name(const char *word, size_t length)
     return end > part ? sw_strndup(part, (size_t)(end - part)) : NULL;
 }
 
-struct searching {
+struct script_search {
     bool module;                 /* the word before was -m */
     bool text;                   /* or -c: what follows is a program, not a name */
     char *found;
 };
 
 /* false: this command holds nothing more to find. */
-static bool look_at(struct searching *search, const char *word, size_t length)
+static bool look_at(struct script_search *search, const char *word, size_t length)
 {
     bool module = search->module;
 
@@ -89,7 +89,7 @@ static bool look_at(struct searching *search, const char *word, size_t length)
 
 static char *name_in_words(const json_t *argv)
 {
-    struct searching search = { 0 };
+    struct script_search search = { 0 };
     json_t *word;
     size_t i;
 
@@ -102,13 +102,13 @@ static char *name_in_words(const json_t *argv)
 /* The first command of a shell text that runs a script. Quotes are not understood: a name is no promise. */
 static char *name_in_text(const char *text)
 {
-    struct searching search = { 0 };
+    struct script_search search = { 0 };
 
     while (*text && !search.found) {
         size_t length;
 
         if (strchr(ENDERS, *text))
-            search = (struct searching){ 0 };
+            search = (struct script_search){ 0 };
         text += strspn(text, BLANK "\"'" ENDERS);
         length = strcspn(text, BLANK "\"'" ENDERS);
         if (length > 0)

@@ -174,7 +174,8 @@ struct kept_reading {
     bool inside, shown;              /* a line has begun; it is handed over */
 };
 
-static int give_bytes(struct kept_reading *r, const char *stamp, int64_t at_s, const char *bytes, size_t length)
+static int give_bytes(struct kept_reading *r, const char *stamp, int64_t at_s, const char *bytes,
+                      size_t length)
 {
     while (length) {
         const char *end = memchr(bytes, '\n', length);

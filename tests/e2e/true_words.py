@@ -164,7 +164,7 @@ class Selectors(Fixture):
         self.ends(0, "run", "-q", "--", "true")
         for verb in ("status", "why", "logs", "events", "wait", "watch", "cancel", "retry", "results", "get", "rm",
                      "ps", "replicas", "report"):
-            self.assertIn("empty text", self.say(64, verb, ""), verb)
+            self.assertIn("empty string", self.say(64, verb, ""), verb)
         self.ends(64, "exec", "", "--", "true")
         for label in ("", "=x"):
             self.ends(64, "ps", "-l", label)
@@ -250,7 +250,7 @@ class Many(Fixture):
         self.ends(0, "rm", *self.ids()[:2])
         self.ends(0, "rm", "-y", "all")
         self.assertEqual(self.ids(), [])
-        self.assertIn("-y is needed", " ".join(self.ends(0, "help", "rm").stdout.decode().split()))
+        self.assertIn("-y is required", " ".join(self.ends(0, "help", "rm").stdout.decode().split()))
 
     def test_cancel_is_quiet_about_jobs_that_were_over(self):
         over = [self.rehearse("exit 0"), self.rehearse("exit 3")]
@@ -305,8 +305,36 @@ class Places(Fixture):
         page = self.ends(0, "help", "environment").stdout.decode()
         for name in ("SLIPWAY_PLATFORM", "SLIPWAY_LIBEXEC_DIR", "SLIPWAY_GPU_LEASE_DIR", "SLIPWAY_STATE_DIR"):
             self.assertIn(name, page)
-        listed = self.ends(0, "help").stdout.decode().split("Commands:\n")[1].split("\n\n")[0].splitlines()
+        parts = self.ends(0, "help").stdout.decode().split("\n\n")[2:-1]
+        self.assertEqual([part.splitlines()[0] for part in parts], ["Run:", "Watch:", "Act:", "Data:", "Set up:"])
+        listed = [line for part in parts for line in part.splitlines()[1:]]
         self.assertEqual({len(line) - len(line[2:].split(" ", 1)[1].lstrip()) for line in listed}, {14})
+        self.assertEqual(len(listed), len(json.loads(self.ends(0, "help", "--json").stdout)["commands"]))
+
+    def test_help_knows_the_keys_of_a_job_file(self):
+        page = self.ends(0, "help", "job").stdout.decode()
+        for key in json.loads(self.ends(0, "schema").stdout)["properties"]:
+            self.assertRegex(page, rf"(?m)^  {key}\b")
+        self.assertLessEqual(max(map(len, page.splitlines())), 80)
+        self.assertIn("Values: none, torchrun", self.ends(0, "help", "job", "launcher").stdout.decode())
+        self.assertIn("Default: none", self.ends(0, "help", "job", "launcher").stdout.decode())
+        self.assertIn("avoid_bad_nodes", self.ends(0, "help", "job", "retry").stdout.decode())
+        self.assertIn("slurm.partition:", self.ends(0, "help", "job", "slurm.partition").stdout.decode())
+        self.assertIn("from", self.ends(0, "help", "job", "inputs").stdout.decode())
+        self.assertIn("did you mean 'slipway help job retry.max'?", self.say(64, "help", "job", "retry.mx"))
+        self.assertIn("'slipway help job' lists the keys", self.say(64, "help", "job", "qqqqqqqq"))
+        self.assertIn("unexpected argument", self.say(64, "help", "run", "gpus"))
+
+    def test_words_of_other_tools_lead_to_ours(self):
+        for word, ours in (("submit", "run"), ("kill", "cancel"), ("queue", "ps"), ("ssh", "exec"), ("launch", "run"), ("delete", "rm")):
+            self.assertIn(f"did you mean 'slipway {ours}'?", self.say(64, word))
+
+    def test_without_a_job_the_newest_is_meant(self):
+        old, job = self.rehearse("exit 0"), self.rehearse("running 0s, exit 0")
+        self.ends(0, "wait", old, job)
+        for verb in ("status", "why"):
+            self.assertIn(job, self.ends(0, verb).stdout.decode())
+        self.ends(0, "logs")
 
 
 class Waiting(Fixture):

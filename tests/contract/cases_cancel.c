@@ -76,13 +76,13 @@ static int cancel_too(struct trial *here, int number)
     return -1;
 }
 
-static void eight_clients_may_cancel_at_once(void **state)
+static void several_clients_may_cancel_at_once(void **state)
 {
     struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 60000);
 
     wait_until(here, job, SW_RUNNING);
-    in_processes(here, 8, cancel_too);
+    in_processes(here, crowd() < 8 ? crowd() : 8, cancel_too);
     expect_state(here, job, SW_CANCELED);
 }
 
@@ -156,7 +156,7 @@ const struct contract_case cases_cancel[] = {
     CLAIM(a_running_job_can_be_canceled, 0),
     CLAIM(a_job_canceled_right_after_its_submit_is_canceled, 0),
     CLAIM(canceling_twice_is_the_same_as_once, 0),
-    CLAIM(eight_clients_may_cancel_at_once, 0),
+    CLAIM(several_clients_may_cancel_at_once, 0),
     CLAIM(canceling_a_job_that_is_over_changes_nothing, 0),
     CLAIM(a_job_that_ignores_the_polite_request_is_killed, COMMANDS),
     CLAIM(processes_that_ran_away_from_the_job_are_found_too, COMMANDS),

@@ -22,6 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t i;
 
     CLAIM((list == NULL) == (err.code != SW_OK));
+    CLAIM(!organization || json_is_object(organization) || json_is_string(organization));
+    CLAIM(!alias || *alias);
     json_array_foreach(list, i, each) {
         CLAIM(brev_name_valid(sw_json_str(each, "name")) && brev_name_valid(sw_json_str(each, "id")));
         brev_use(each, NULL);

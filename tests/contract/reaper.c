@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -37,8 +38,8 @@ static void keep_watch(int line, const char *dir)
 
     setsid();                  /* who ends the test ends its group */
     if (line > 3)              /* other reapers wait for the end of their pipes, which we inherited */
-        close_range(3, (unsigned)line - 1, 0);
-    close_range((unsigned)line + 1, ~0u, 0);
+        syscall(SYS_close_range, 3U, (unsigned)line - 1, 0U);
+    syscall(SYS_close_range, (unsigned)line + 1, ~0U, 0U);
     while (read(line, &byte, 1) > 0)
         continue;
     if (sw_file_exists(dir))

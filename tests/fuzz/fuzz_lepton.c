@@ -47,6 +47,7 @@ static void choose(const json_t *given)
     const json_t *shape = lepton_shape_of(given, &plan, "g", NULL), *volume;
 
     CLAIM(!shape || lepton_meta(shape, "id"));
+    CLAIM(!nodes || json_array_size(nodes) > 0);
     (void)lepton_group_of(given, "g", NULL);
     (void)lepton_arch_of(given);
     (void)lepton_replica(given, "j", 0);

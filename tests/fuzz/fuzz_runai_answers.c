@@ -11,8 +11,10 @@
 static void read_workload(const json_t *workload, int nodes)
 {
     struct sw_observation seen = { .job = { .id = "j", .attempt = 1, .remote_id = "u" } };
-    sw_auto(json) json_t *plan = json_pack("{s:i}", "nodes", nodes), *carried = runai_plan_of(workload);
+    sw_auto(json) json_t *plan = json_pack("{s:i}", "nodes", nodes), *carried;
 
+    carried = runai_plan_of(workload);
+    CLAIM(!carried || json_typeof(carried) <= JSON_NULL);
     seen.job.plan = plan;
     runai_read(workload, &seen);
     (void)runai_mark(workload, "labels", SW_MARK_ID);

@@ -50,7 +50,7 @@ int sw_state_parse(const char *name, enum sw_state *state)
 enum sw_state sw_state_lookup(const struct sw_state_word *words, size_t count, const char *said,
                               const char **note)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; said && i < count; i++) {
         size_t length = strlen(words[i].said);
 
         if (strncasecmp(said, words[i].said, length) == 0 &&

@@ -24,7 +24,7 @@ struct sw_state_word {
     const char *note;        /* what it means, for people; may be NULL */
 };
 
-/* Match as a word prefix ("CANCELLED by 1000"); an unknown word is SW_UNKNOWN. */
+/* Match as a word prefix ("CANCELLED by 1000"); an unknown word, or none (NULL), is SW_UNKNOWN. */
 enum sw_state sw_state_lookup(const struct sw_state_word *words, size_t count, const char *said,
                               const char **note);
 int sw_state_parse(const char *name, enum sw_state *state);     /* our own words, any case */

@@ -78,8 +78,11 @@ static json_t *parse(const char *text, size_t length, struct sw_error *err)
 {
     size_t skip = 0;
 
-    while (skip < length && text[skip] != '{' && text[skip] != '[')
-        skip += strcspn(text + skip, "\n") + 1;
+    while (skip < length && text[skip] != '{' && text[skip] != '[') {
+        const char *end = memchr(text + skip, '\n', length - skip);
+
+        skip = end ? (size_t)(end + 1 - text) : length;
+    }
     if (skip >= length)
         return sw_null(sw_fail(err, SW_E_UNREACHABLE, "the brev program printed no JSON"));
     return sw_json_parse(text + skip, length - skip, "what the brev program printed", err);

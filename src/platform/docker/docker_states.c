@@ -29,7 +29,7 @@ static const struct sw_state_word words[] = {
 
 enum sw_state docker_state(const char *said, const char **note)
 {
-    return sw_state_lookup(words, SW_COUNT(words), said ? said : "", note);
+    return sw_state_lookup(words, SW_COUNT(words), said, note);
 }
 
 bool docker_is_over(const char *state)

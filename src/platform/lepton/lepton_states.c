@@ -92,7 +92,7 @@ int64_t lepton_time_ms(const json_t *status, const char *key)
 
 enum sw_state lepton_state(const char *said, const char **note)
 {
-    return said ? sw_state_lookup(words, SW_COUNT(words), said, note) : SW_UNKNOWN;
+    return sw_state_lookup(words, SW_COUNT(words), said, note);
 }
 
 /* ---- before it runs ------------------------------------------------------------------------- */

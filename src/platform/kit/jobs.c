@@ -162,6 +162,9 @@ static void read_answer(const struct sw_jobs_api *api, struct sw_connection *con
     if (api->detail)
         api->detail(conn, &seen->job, answer);
     api->read(answer, seen);
+    /* A word that no table has says nothing about the state, and stays visible as the message. */
+    if (seen->state == SW_UNKNOWN && *seen->message && !sw_state_is_final(seen->job.state))
+        seen->state = seen->job.state;
 }
 
 /* The list may be older than the job, or wrong; its own address is not. */

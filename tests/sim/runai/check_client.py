@@ -327,7 +327,8 @@ def only_its_own_workload_is_adopted(here):
 def an_unknown_phase_ends_no_job_and_degraded_goes_on(here):
     job = here.submit("true")
     here.cloud.set(phase="Hibernating")
-    expect(here.status(job)["status"] in ("Pending", "Unknown"), here.status(job))
+    until(lambda: here.status(job)["message"] == "run:ai says 'Hibernating'", "the word is shown")
+    expect(here.status(job)["status"] == "Pending", here.status(job))
     here.cloud.set(phase="Degraded")
     until(lambda: here.status(job)["status"] == "Running", "Degraded is not the end")
 

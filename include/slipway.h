@@ -147,6 +147,11 @@ SW_API int sw_request_set(struct sw_request *request, const char *key, const cha
 SW_API int sw_request_argv(struct sw_request *request, int argc, const char *const *argv,
                            struct sw_error *err);
 
+/* The request that this job was submitted with, to be changed and submitted as a new job.
+ * SW_E_UNSUPPORTED: it was adopted, and its request is not known. */
+SW_API int sw_request_again(struct sw_session *session, struct sw_request *request, const char *job_id,
+                            struct sw_error *err);
+
 /* Give the job id yourself: submitting the same job again finds the first one, and submitting
  * another job under its id is SW_E_CONFLICT. */
 SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct sw_error *err);
@@ -225,6 +230,14 @@ enum sw_look {
     SW_LOOK_REFRESH = 0,      /* ask the platforms first (one batched question each) */
     SW_LOOK_STORED = 1,       /* only what the store remembers */
 };
+
+/* What differs between two jobs. JSON: { "version", "first", "second",
+ *   "differences": [{ "key", "first", "second", "first_source", "second_source" }] } */
+SW_API char *sw_compare(struct sw_session *session, const char *first, const char *second,
+                        struct sw_error *err);
+/* What was not committed in its repository when a job was submitted, as `git diff` writes it; "": nothing,
+ * or it was in none. At most 256 KiB, without secrets. */
+SW_API char *sw_changes(struct sw_session *session, const char *id, struct sw_error *err);
 
 /* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id,
  * backend_details, results_dir, results_place (with the host in front, where that is another

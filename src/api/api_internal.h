@@ -58,7 +58,9 @@ struct sw_request {
     json_t *flags;                 /* object */
     json_t *argv;                  /* array or NULL */
     char id[SW_ID_SIZE];           /* empty: we make one */
+    char *profile;                 /* of the job it is made again from; NULL: the session's */
 };
+const char *api_profile(const struct sw_session *session, const struct sw_request *request);
 
 /* session.c */
 char *api_state_dir(void);            /* the default folder; owned */
@@ -234,6 +236,15 @@ int api_plan_prepare(struct sw_session *session, const struct sw_request *reques
                      struct api_plan *out, struct sw_error *err);
 int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
+
+/* origin.c: what ran, to be stored beside the plan. */
+struct api_origin {
+    json_t *document;
+    char *diff;                    /* what was not committed, without secrets; NULL: nothing */
+};
+void api_origin(const struct sw_request *request, const struct api_plan *made, const char *profile,
+                const struct sw_secrets *secrets, struct api_origin *out);
+void api_origin_done(struct api_origin *origin);
 
 /* same_id.c: SW_E_CONFLICT when the id of this plan is certainly that of another job. Asks no platform. */
 int api_other_id(struct sw_session *session, const struct api_plan *made, struct sw_error *err);

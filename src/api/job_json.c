@@ -148,6 +148,54 @@ static json_t *identity_json(const struct sw_job *job)
         SW_STR("suggestion", job->suggestion));
 }
 
+/* As a shell would take it, owned; NULL: not known. */
+static char *command_of(const json_t *plan)
+{
+    const json_t *argv = json_object_get(plan, "argv"), *python = json_object_get(plan, "python");
+
+    if (argv)
+        return sw_words_line(argv);
+    return python ? sw_format("python %s", sw_json_str(python, "script")) : sw_strdup(sw_json_str(plan, "command"));
+}
+
+/* Of all attempts; null: it has no GPU, or nothing ran. */
+static json_t *gpu_hours(const struct sw_job *job, const json_t *attempts)
+{
+    int64_t gpus = sw_json_int(job->plan, "gpus", 0) * sw_json_int(job->plan, "nodes", 1), now = sw_now_ms();
+    int64_t ran = 0;
+    json_t *each;
+    size_t i;
+
+    json_array_foreach(attempts, i, each) {
+        int64_t from = sw_json_int(each, "started_ms", 0), to = sw_json_int(each, "ended_ms", 0);
+
+        ran += from ? age(to ? to : now, from) : 0;
+    }
+    return gpus > 0 && ran > 0 ? json_real((double)(gpus * (ran / 1000)) / 3600) : json_null();
+}
+
+/* What it runs, and with what; null where that is not said. */
+static json_t *what_json(const struct sw_job *job)
+{
+    const json_t *plan = job->plan, *git = json_object_get(job->origin, "git");
+    int64_t memory = sw_json_int(plan, "memory_bytes", 0), time = sw_json_int(plan, "time_ms", 0);
+    sw_autofree char *command = NULL;
+
+    if (!plan)
+        return NULL;
+    command = command_of(plan);
+    return sw_json_object(
+        SW_STR("command", command), SW_STR("image", sw_json_str(plan, "image")),
+        SW_STR("gpu_type", sw_json_str(plan, "gpu_type")), SW_INT("gpus", sw_json_int(plan, "gpus", 0)),
+        SW_SUB("cpus", json_number_value(json_object_get(plan, "cpus")) > 0
+                           ? json_incref(json_object_get(plan, "cpus")) : json_null()),
+        SW_SUB("memory_bytes", unless(0, memory)), SW_SUB("time_limit_ms", unless(0, time)),
+        SW_STR("workdir", sw_json_str(plan, "workdir")),
+        SW_STR("file", sw_json_str(job->origin, "file")), SW_STR("user", sw_json_str(job->origin, "user")),
+        SW_STR("host", sw_json_str(job->origin, "host")), SW_STR("folder", sw_json_str(job->origin, "folder")),
+        SW_SUB("git", git ? json_incref((json_t *)git) : json_null()));
+}
+
 static json_t *times_json(const struct sw_job *job)
 {
     int64_t now = sw_now_ms(), end = job->ended_ms ? job->ended_ms : now;
@@ -179,11 +227,15 @@ static json_t *times_json(const struct sw_job *job)
 
 void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable)
 {
-    sw_auto(json) json_t *document = identity_json(job), *times = times_json(job);
+    sw_auto(json) json_t *document = identity_json(job), *times = times_json(job), *what = what_json(job);
 
     json_object_update(document, times);
+    if (what)
+        json_object_update(document, what);
     if (attempts)
         json_object_set(document, "attempts", attempts);
+    if (attempts && job->plan)
+        json_object_set_new(document, "gpu_hours", gpu_hours(job, attempts));
     if (unreachable)
         json_object_set(document, "unreachable", unreachable);
     sw_json_put(out, document);

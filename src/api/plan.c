@@ -200,7 +200,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
 
     if (api_need(session, err) < 0)
         return -1;
-    input.profile = session->profile;
+    input.profile = api_profile(session, request);
     input.job_untrusted = request->found_path &&
                           !api_is_trusted(session->state_dir, request->found_path,
                                           request->found_sha256);

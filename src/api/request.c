@@ -31,6 +31,7 @@ void sw_request_free(struct sw_request *request)
     json_decref(request->argv);
     free(request->base_dir);
     free(request->found_path);
+    free(request->profile);
     free(request);
 }
 
@@ -141,5 +142,38 @@ int sw_request_id(struct sw_request *request, const char *job_id, struct sw_erro
     if (sw_selector_is_word(job_id))
         return sw_fail(err, SW_E_USAGE, "'%s' can be no id: this word names jobs already", job_id);
     snprintf(request->id, sizeof request->id, "%s", job_id);
+    return 0;
+}
+
+const char *api_profile(const struct sw_session *session, const struct sw_request *request)
+{
+    return session->profile ? session->profile : request->profile;
+}
+
+int sw_request_again(struct sw_session *session, struct sw_request *request, const char *id,
+                     struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    const json_t *made, *document;
+    const char *file;
+
+    if (api_need(session, err) < 0 || sw_store_get(session->store, id, SW_COLUMNS_ALL, &job, err) < 0)
+        return -1;
+    made = json_object_get(job.origin, "request");
+    if (!made) {
+        sw_fail(err, SW_E_UNSUPPORTED, "job '%s' was not submitted from here: its request is not known", id);
+        return sw_hint(err, "'slipway retry %s' runs the same job again, under its id", id);
+    }
+    document = json_object_get(made, "job");
+    file = sw_json_str(job.origin, "file");
+    take_document(request, json_is_object(document)
+                               ? sw_document_from_json(json_deep_copy(document), file ? file : job.id) : NULL,
+                  sw_strdup(sw_json_str(made, "base_dir")));
+    json_decref(request->flags);
+    json_decref(request->argv);
+    request->flags = json_object_get(made, "flags") ? json_deep_copy(json_object_get(made, "flags")) : json_object();
+    request->argv = json_is_array(json_object_get(made, "argv")) ? json_deep_copy(json_object_get(made, "argv")) : NULL;
+    free(request->profile);
+    request->profile = sw_strdup(sw_json_str(job.origin, "profile"));
     return 0;
 }

@@ -171,21 +171,23 @@ static int read_file(struct sw_request *request, const struct cli_args *args, bo
     return 0;
 }
 
-struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err)
+int cli_request_change(struct sw_request *request, const struct cli_args *args, struct sw_error *err)
 {
-    sw_auto(sw_request) struct sw_request *request = sw_request_new();
-
-    if (read_file(request, args, find, err) < 0)
-        return NULL;
     for (size_t i = 0; i < args->given_count; i++) {
         const struct cli_flag *flag = args->given[i].flag;
 
         if (flag->set && flag->set(request, flag->key, args->given[i].value, err) < 0)
-            return NULL;
+            return -1;
     }
     if (args->rest && args->rest_count == 0)
-        return sw_null(sw_fail(err, SW_E_USAGE, "there is no command after '--'"));
-    if (args->rest && sw_request_argv(request, (int)args->rest_count, args->rest, err) < 0)
-        return NULL;
-    return sw_take(request);
+        return sw_fail(err, SW_E_USAGE, "there is no command after '--'");
+    return args->rest ? sw_request_argv(request, (int)args->rest_count, args->rest, err) : 0;
+}
+
+struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err)
+{
+    sw_auto(sw_request) struct sw_request *request = sw_request_new();
+
+    return read_file(request, args, find, err) < 0 || cli_request_change(request, args, err) < 0
+               ? NULL : sw_take(request);
 }

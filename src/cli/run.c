@@ -5,26 +5,20 @@
 #include <stdio.h>
 
 #include "cli/cli_attach.h"
+#include "cli/cli_run.h"
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
 #include "cli/cli_transfer.h"
 
-struct run_options {
-    bool detach;
-    bool dry_run;
-    bool wait_for_capacity;
-    int64_t status_every_ms;
-};
-
-static const struct cli_flag run_flags[] = {
+const struct cli_flag cli_run_flags[] = {
     { "detach", 'd', NULL, "do not wait: print the job's id and return", cli_apply_bool,
-      offsetof(struct run_options, detach) },
+      offsetof(struct cli_run_options, detach) },
     { "dry-run", 0, NULL, "show what would be sent and send nothing (= plan)", cli_apply_bool,
-      offsetof(struct run_options, dry_run) },
+      offsetof(struct cli_run_options, dry_run) },
     { "wait-for-capacity", 0, NULL, "keep a job in the queue that the platform can never schedule as it is",
-      cli_apply_bool, offsetof(struct run_options, wait_for_capacity) },
+      cli_apply_bool, offsetof(struct cli_run_options, wait_for_capacity) },
     { "status-every", 0, "DURATION", CLI_STATUS_EVERY_HELP, cli_apply_duration,
-      offsetof(struct run_options, status_every_ms) },
+      offsetof(struct cli_run_options, status_every_ms) },
     { 0 }
 };
 
@@ -106,15 +100,13 @@ static int detach(const struct run_jobs *jobs, struct sw_error *err)
     return cli_interrupt_count() ? cli_leave(cli, jobs->group[0] ? NULL : json_string_value(id), err) : 0;
 }
 
-static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+int cli_run_request(struct cli *cli, const struct cli_args *args, const struct sw_request *request,
+                    struct sw_error *err)
 {
-    const struct run_options *options = args->options;
-    sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
+    const struct cli_run_options *options = args->options;
     sw_auto(json) json_t *ids = json_array();
     struct run_jobs jobs = { .cli = cli, .ids = ids };
 
-    if (!request || !cli_session(cli, err))
-        return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
     while (submit(cli, request, &jobs, err) < 0) {
@@ -130,6 +122,13 @@ static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error
     return cli_attach(cli, json_string_value(json_array_get(ids, 0)),
                       cli_given_value(args, "status-every") ? options->status_every_ms : CLI_STATUS_EVERY_MS,
                       options->wait_for_capacity, err);
+}
+
+static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+{
+    sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
+
+    return request && cli_session(cli, err) ? cli_run_request(cli, args, request, err) : -1;
 }
 
 const struct command command_run = {
@@ -152,9 +151,9 @@ const struct command command_run = {
         "GROUP' shows their logs, 'slipway retry --failed GROUP' repeats the failed ones. -d prints "
         "one id per line. With --id GROUP, a repeated submit sends only the splits that are missing.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
-    .flags = run_flags,
+    .flags = cli_run_flags,
     .shared = { cli_job_flags },
-    .options_size = sizeof(struct run_options),
+    .options_size = sizeof(struct cli_run_options),
     .max_args = 1,
     .takes_command = true,
     .run = run_run,

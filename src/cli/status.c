@@ -202,6 +202,67 @@ static void add_outputs(struct sw_buf *out, const json_t *job)
     }
 }
 
+/* "8 x H100, 2 nodes, 16 CPUs, 64 GiB, 12h": what it asks for. */
+static void add_resources(struct sw_buf *out, const json_t *job)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    long long gpus = sw_json_int(job, "gpus", 0), nodes = sw_json_int(job, "nodes", 1);
+    const char *type = sw_json_str(job, "gpu_type");
+    double cpus = json_number_value(json_object_get(job, "cpus"));
+    int64_t memory = sw_json_int(job, "memory_bytes", 0), time = sw_json_int(job, "time_limit_ms", 0);
+    char word[32];
+
+    if (gpus && type)
+        sw_buf_addf(&text, "%lld x %s", gpus, type);
+    else if (gpus)
+        sw_buf_addf(&text, "%lld GPU%s", gpus, gpus == 1 ? "" : "s");
+    if (nodes > 1)
+        sw_buf_addf(&text, "%s%lld nodes", text.length ? " on each of " : "", nodes);
+    if (cpus > 0)
+        sw_buf_addf(&text, "%s%g CPU%s", text.length ? ", " : "", cpus, cpus == 1 ? "" : "s");
+    sw_size_format(memory, word);
+    if (memory)
+        sw_buf_addf(&text, "%s%s of memory", text.length ? ", " : "", word);
+    cli_duration(time, word);
+    if (time)
+        sw_buf_addf(&text, "%s%s at most", text.length ? ", " : "", word);
+    add_line(out, "resources", sw_buf_text(&text));
+}
+
+/* "1a2b3c4 on main, with uncommitted changes" */
+static void add_git(struct sw_buf *out, const json_t *job)
+{
+    const json_t *git = json_object_get(job, "git");
+    const char *commit = sw_json_str(git, "commit"), *branch = sw_json_str(git, "branch");
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    if (!commit)
+        return;
+    sw_buf_addf(&text, "%.10s", commit);
+    if (branch)
+        sw_buf_addf(&text, " on %s", branch);
+    if (sw_json_bool(git, "dirty", false))
+        sw_buf_addf(&text, ", with uncommitted changes ('slipway diff %s')", sw_json_str(job, "id"));
+    add_line(out, "commit", sw_buf_text(&text));
+}
+
+static void add_what(struct sw_buf *out, const json_t *job)
+{
+    const char *user = sw_json_str(job, "user"), *host = sw_json_str(job, "host");
+    sw_autofree char *by = user || host ? sw_format("%s@%s", user ? user : "?", host ? host : "?") : NULL;
+    double hours = json_number_value(json_object_get(job, "gpu_hours"));
+    char text[32];
+
+    add_line(out, "command", sw_json_str(job, "command"));
+    add_line(out, "image", sw_json_str(job, "image"));
+    add_resources(out, job);
+    add_line(out, "job file", sw_json_str(job, "file"));
+    add_git(out, job);
+    add_line(out, "by", by);
+    snprintf(text, sizeof text, "%.2f", hours);
+    add_line(out, "GPU hours", hours > 0 ? text : NULL);
+}
+
 static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *job)
 {
     enum sw_state state = cli_job_state(job);
@@ -220,6 +281,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "name", sw_json_str(job, "name"));
     add_line(out, "platform", sw_json_str(job, "backend_type"));
     add_line(out, "place", sw_json_str(job, "place"));
+    add_what(out, job);
     add_line(out, "job there", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);

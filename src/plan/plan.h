@@ -106,6 +106,9 @@ void sw_plan_keep_watched(json_t *json);
  * NULL: they mean the same. */
 char *sw_plan_difference(const json_t *first, const json_t *second);
 
+/* All of them: an array of {"key","first","second"}, null where one has none; owned. */
+json_t *sw_plan_differences(const json_t *first, const json_t *second);
+
 /* Are CPUs and memory of one machine (0: not known) enough for a node of it? SW_E_REFUSED names both
  * numbers; `machine` is "this machine", "the engine". */
 int sw_plan_fits(const struct sw_plan *plan, const char *machine, double cpus, int64_t memory_bytes,

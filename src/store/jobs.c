@@ -8,7 +8,10 @@
  */
 #include "store/store_internal.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/text.h"
 #include "core/id.h"
 #include "core/state.h"
@@ -19,7 +22,10 @@ static const char SQL_ADD[] =
     " VALUES (:id, :name, :platform, :profile, nullif(:place, 0), 'submitting', '" SW_NAME_PENDING "',"
     "         :results_dir, :now, :now, :keep_ms, :owner, :hooked, :duties, :host)"
     " ON CONFLICT (id) DO NOTHING";
-static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
+static const char SQL_ADD_DIFF[] = "INSERT INTO diffs VALUES (:sha256, :text) ON CONFLICT DO NOTHING";
+static const char SQL_ADD_DOCUMENTS[] =
+    "INSERT INTO documents (job, plan, origin, diff) VALUES (:seq, :plan, :origin, :diff)";
+static const char SQL_DIFF[] = "SELECT text FROM diffs JOIN documents ON diff = sha256 WHERE job = :seq";
 static const char SQL_ADD_LABEL[] =
     "INSERT INTO labels (job, key, value) VALUES (:seq, :key, :value)";
 
@@ -86,6 +92,19 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
     return 0;
 }
 
+static int add_documents(struct sw_store *store, int64_t seq, const struct sw_job *job, struct sw_error *err)
+{
+    char hash[SW_DIGEST_HEX];
+
+    if (job->diff)
+        sw_sha256_hex(job->diff, strlen(job->diff), hash);
+    if (job->diff && store_do(store, SQL_ADD_DIFF, err, BIND_TEXT(":sha256", hash),
+                              BIND_EXACT(":text", job->diff)) < 0)
+        return -1;
+    return store_do(store, SQL_ADD_DOCUMENTS, err, BIND_INT(":seq", seq), BIND_JSON(":plan", job->plan),
+                    BIND_JSON(":origin", job->origin), BIND_TEXT(":diff", job->diff ? hash : NULL));
+}
+
 int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t now_ms,
                      struct sw_error *err)
 {
@@ -96,8 +115,7 @@ int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t n
     if (sw_text_empty(job->name) || sw_text_empty(job->platform))
         return sw_fail(err, SW_E_INTERNAL, "job '%s' has no name or no platform", job->id);
     if (add_row(store, job, now_ms, &seq, err) < 0 ||
-        store_do(store, SQL_ADD_DOCUMENTS, err, BIND_INT(":seq", seq),
-                 BIND_JSON(":plan", job->plan)) < 0 ||
+        add_documents(store, seq, job, err) < 0 ||
         add_labels(store, seq, job->labels, err) < 0 || store_attempt_follow(store, seq, err) < 0)
         return -1;
     return store_event_add(store, seq, "submitting", NULL, now_ms, err);
@@ -221,6 +239,24 @@ int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan
                  BIND_INT(":hooked", wants_to_hear(plan))) < 0)
         return -1;
     return store_commit(&work, err);
+}
+
+char *sw_store_diff(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sqlite3_stmt *row;
+    char *text = NULL;
+    int64_t seq = 0;
+
+    if (store_begin_job(&work, store, STORE_READS, id, &seq, &job, err) < 0)
+        return NULL;
+    row = store_ask(store, SQL_DIFF, err, BIND_INT(":seq", seq));
+    if (row && store_next(store, row, err) > 0)
+        text = store_column_text(row, 0);
+    if (row)
+        sqlite3_reset(row);
+    return text ? text : sw_strdup("");
 }
 
 static int remove_row(struct sw_store *store, const char *id, const char *sql, struct sw_error *err)

@@ -14,7 +14,7 @@
 
 static const char SQL_FIND[] = "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE id = :id";
 static const char SQL_DOCUMENTS[] =
-    "SELECT plan, details, owner, avoid, collect, host"
+    "SELECT plan, details, owner, avoid, collect, host, origin"
     " FROM jobs LEFT JOIN documents ON documents.job = jobs.seq WHERE jobs.seq = :seq";
 static const char SQL_LABELS[] = "SELECT key, value FROM labels WHERE job = :seq ORDER BY key";
 
@@ -144,6 +144,8 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
         return -1;
     store_row_collect(row, 4, job);
     job->host = store_column_text(row, 5);
+    if (store_column_json(row, 6, &job->origin, err) < 0)
+        return -1;
     sqlite3_reset(row);
     return read_labels(store, seq, &job->labels, err);
 }
@@ -176,6 +178,7 @@ void sw_job_done(struct sw_job *job)
     json_decref(job->labels);
     json_decref(job->owner);
     json_decref(job->avoid);
+    json_decref(job->origin);
     json_decref(job->progress);
     memset(job, 0, sizeof *job);
 }

@@ -88,14 +88,28 @@ static const char JOBS[] =
     "CREATE INDEX jobs_by_expiry ON jobs (ended_ms + keep_ms)"
     " WHERE phase = 'over' AND keep_ms > 0;"
 
+    /* What was not committed when jobs were submitted: once, however many jobs have the same. */
+    "CREATE TABLE diffs ("
+    " sha256 TEXT PRIMARY KEY,"
+    " text   TEXT NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+
     "CREATE TABLE documents ("
     " job     INTEGER PRIMARY KEY REFERENCES jobs (seq) ON DELETE CASCADE,"
     " plan    TEXT,"
     " details TEXT,"
     " avoid   TEXT,"
+    /* Who submitted it, from where, with what: {"user","host","request","git",...}; and the text of `diffs`. */
+    " origin  TEXT,"
+    " diff    TEXT REFERENCES diffs (sha256),"
     /* An attempt may do nothing but bring the outputs of an earlier one: the exit code of that command. */
     " collect INTEGER"
     ") STRICT;"
+    "CREATE INDEX documents_by_diff ON documents (diff) WHERE diff IS NOT NULL;"
+    "CREATE TRIGGER diffs_unused AFTER DELETE ON documents WHEN old.diff IS NOT NULL BEGIN"
+    " DELETE FROM diffs WHERE sha256 = old.diff"
+    "  AND NOT EXISTS (SELECT 1 FROM documents WHERE diff = old.diff);"
+    " END;"
 
     "CREATE TABLE labels ("
     " job   INTEGER NOT NULL REFERENCES jobs (seq) ON DELETE CASCADE,"

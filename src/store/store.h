@@ -66,6 +66,8 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
     int duties;                      /* of sw_store_add() alone: enum sw_duty */
     char *host;                      /* that it was left on; with the documents */
+    json_t *origin;                  /* who submitted it, from where, with what; with the documents */
+    const char *diff;                /* of sw_store_add() alone: what was not committed; NULL: nothing */
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
@@ -105,9 +107,12 @@ void sw_store_place_unasked(struct sw_store *store, int64_t place, const char *h
 int sw_store_left_on(struct sw_store *store, const char *id, const char *host, struct sw_error *err);
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
- * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner.
+ * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner, origin, diff.
  * SW_E_CONFLICT when the id exists. */
 int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err);
+
+/* What was not committed when it was submitted, owned; "": nothing, or not known. NULL + err. */
+char *sw_store_diff(struct sw_store *store, const char *id, struct sw_error *err);
 
 /* places.c: a place by its number; SW_E_NOT_FOUND. */
 int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, struct sw_error *err);

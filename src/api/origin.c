@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * origin.c - what ran: who submitted a job, from where, with which request, and what its repository said.
+ *
+ * Written down once, at the submit, beside the plan: {"user","host","version","file","folder","profile",
+ * "request":{"job","flags","argv","base_dir"},"sources","git"}. A job is made again from its request, two jobs are
+ * compared by it. A request holds names of secrets, never values; what was not committed passes the redactor.
+ */
+#include "api/api_internal.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "plan/git.h"
+
+static json_t *request_json(const struct sw_request *request, const char *base_dir)
+{
+    return sw_json_object(
+        SW_SUB_COPY("job", request->job ? sw_document_value(request->job) : json_null()),
+        SW_SUB_COPY("flags", request->flags),
+        SW_SUB_COPY("argv", request->argv ? request->argv : json_null()),
+        SW_STR("base_dir", base_dir));
+}
+
+/* The job file's whole path, owned; NULL: it has none. */
+static char *file_of(const struct sw_request *request)
+{
+    const char *name = request->job ? sw_document_name(request->job) : NULL;
+    const char *slash = name ? strrchr(name, '/') : NULL;
+
+    if (request->found_path)
+        return sw_strdup(request->found_path);
+    return name && request->base_dir ? sw_path_join(request->base_dir, slash ? slash + 1 : name) : NULL;
+}
+
+static json_t *git_json(const struct sw_git *git)
+{
+    bool dirty = git->diff.length > 0 || git->untracked > 0;
+
+    return !git->root ? json_null() : sw_json_object(
+        SW_STR("root", git->root), SW_STR("commit", git->commit), SW_STR("branch", git->branch),
+        SW_SUB("dirty", git->looked ? json_boolean(dirty) : json_null()),
+        SW_SUB("untracked", git->looked ? json_integer(git->untracked) : json_null()),
+        SW_SUB("diff_bytes", git->looked ? json_integer((json_int_t)git->diff.length) : json_null()),
+        SW_BOOL("diff_cut", git->cut));
+}
+
+/* Text of any bytes becomes text that can be stored. */
+static char *clean_diff(const struct sw_buf *diff, const struct sw_secrets *secrets)
+{
+    sw_auto(sw_redactor) struct sw_redactor *redactor = sw_redactor_new(secrets);
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+
+    sw_redactor_feed(redactor, diff->data, diff->length, &out);
+    sw_redactor_flush(redactor, &out);
+    return sw_text_utf8(out.data, out.length);
+}
+
+void api_origin(const struct sw_request *request, const struct api_plan *made, const char *profile,
+                const struct sw_secrets *secrets, struct api_origin *out)
+{
+    const struct sw_plan *plan = made->group ? made->group : made->plan;
+    sw_auto(sw_git) struct sw_git git = { 0 };
+    sw_autofree char *file = file_of(request), *here = getcwd(NULL, 0);
+    const struct passwd *user = getpwuid(geteuid());
+    char host[SW_HOST_SIZE];
+
+    sw_host_name(host);
+    sw_git_look(plan->base_dir ? plan->base_dir : ".", &git);
+    out->diff = git.diff.length ? clean_diff(&git.diff, secrets) : NULL;
+    out->document = sw_json_object(
+        SW_STR("user", user ? user->pw_name : NULL), SW_STR("host", host), SW_STR("version", sw_version()),
+        SW_STR("file", file), SW_STR("folder", here), SW_STR("profile", profile),
+        SW_SUB("request", request_json(request, plan->base_dir)), SW_SUB_COPY("sources", plan->sources),
+        SW_SUB("git", git_json(&git)));
+}
+
+void api_origin_done(struct api_origin *origin)
+{
+    json_decref(origin->document);
+    free(origin->diff);
+}

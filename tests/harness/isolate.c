@@ -8,7 +8,7 @@
  * HOME, none of the user's variables and, as root, namespaces of its own:
  *
  *   - processes: all that the test started end with it, also when it is killed;
- *   - mounts: a fresh /run, and nothing of the user's settings (.ssh, .docker, .kube, ...);
+ *   - mounts: a fresh /run and /tmp, and nothing of the user's settings (.ssh, .docker, .kube, ...);
  *   - network: a loopback device only, unless SLIPWAY_TEST_NETWORK is set.
  *
  * In there an engine's socket, a Slurm's slurm.conf, a kubeconfig and an sshd seem to be present.
@@ -43,7 +43,7 @@
 
 extern char **environ;
 
-enum { MOST_TRIPWIRES = 16, FAILED = 1, NO_START = 99 };
+enum { MOST_TRIPWIRES = 16, FAILED = 1, NO_START = 99, REMOVE_TRIES = 600, REMOVE_PAUSE_US = 100000 };
 
 /* Prefixes of variables that lead to the user's own engines, clusters, clouds and files. */
 static const char *const hidden_variables[] = {
@@ -190,6 +190,13 @@ static void replace_run(void)
     }
     free(resolv);
     free(old);
+}
+
+/* What a test leaves in /tmp goes with it. A checkout that itself is below /tmp stays visible. */
+static void replace_tmp(const char *own)
+{
+    if (*own && mount(own, "/tmp", NULL, MS_BIND, NULL) != 0)
+        die("/tmp");
 }
 
 static void loopback_up(void)
@@ -343,13 +350,14 @@ static int run_and_watch(char **command)
     return exit_code(status);
 }
 
-static int first_process(char **command, bool own_network, bool with_tripwires)
+static int first_process(char **command, const char *own_tmp, bool own_network, bool with_tripwires)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("proc", "/proc", "proc", 0, NULL) != 0)
         die("mount");
     replace_run();
+    replace_tmp(own_tmp);
     cover_settings();
     if (own_network)
         loopback_up();
@@ -369,26 +377,77 @@ static int wait_for_child(pid_t pid)
     return exit_code(status);
 }
 
-static int in_namespaces(char **command, bool own_network, bool with_tripwires)
-{
-    pid_t pid;
-
-    if (unshare(CLONE_NEWNS | CLONE_NEWPID | (own_network ? CLONE_NEWNET : 0)) != 0)
-        die("unshare");
-    pid = fork();
-    if (pid == 0)
-        _exit(first_process(command, own_network, with_tripwires));
-    return wait_for_child(pid);
-}
-
-/* ---- without root -------------------------------------------------------------------------------------- */
-
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *ftw)
 {
     (void)info, (void)kind, (void)ftw;
     remove(path);
     return 0;
 }
+
+static void remove_folder(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* Removes the folder once nobody holds the other end of the pipe: when the test is over, or was killed with all
+ * that ran it. Then the kernel may still be ending its processes, and they write a moment longer. */
+static pid_t remove_at_the_end(const char *path, int *line)
+{
+    int ends[2];
+    char byte;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) != 0 || (pid = fork()) < 0)
+        die("pipe");
+    if (pid == 0) {
+        setsid();
+        for (int fd = 0; fd < 3; fd++)       /* whoever reads our output waits for its end */
+            close(fd);
+        close(ends[1]);
+        while (read(ends[0], &byte, 1) > 0)
+            continue;
+        for (int i = 0; i < REMOVE_TRIES && (remove_folder(path), access(path, F_OK) == 0); i++)
+            usleep(REMOVE_PAUSE_US);
+        _exit(0);
+    }
+    close(ends[0]);
+    *line = ends[1];
+    return pid;
+}
+
+static bool is_below_tmp(void)
+{
+    char here[4096];
+
+    return getcwd(here, sizeof here) && strncmp(here, "/tmp/", 5) == 0;
+}
+
+static int in_namespaces(char **command, bool own_network, bool with_tripwires)
+{
+    char own_tmp[] = "/tmp/slipway-test-XXXXXX";
+    pid_t pid, remover = 0;
+    int line = -1, code;
+
+    if (is_below_tmp())
+        *own_tmp = '\0';
+    else if (!mkdtemp(own_tmp) || chmod(own_tmp, 01777) != 0)
+        die(own_tmp);
+    else
+        remover = remove_at_the_end(own_tmp, &line);
+    if (unshare(CLONE_NEWNS | CLONE_NEWPID | (own_network ? CLONE_NEWNET : 0)) != 0)
+        die("unshare");
+    pid = fork();
+    if (pid == 0)
+        _exit(first_process(command, own_tmp, own_network, with_tripwires));
+    code = wait_for_child(pid);
+    if (remover) {
+        close(line);
+        waitpid(remover, NULL, 0);
+    }
+    return code;
+}
+
+/* ---- without root -------------------------------------------------------------------------------------- */
 
 static int with_own_home(char **command)
 {
@@ -405,7 +464,7 @@ static int with_own_home(char **command)
         die(command[0]);
     }
     code = wait_for_child(pid);
-    nftw(home, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    remove_folder(home);
     return code;
 }
 

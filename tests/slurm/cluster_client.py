@@ -11,7 +11,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from harness import claims  # noqa: E402
-from harness.client import Client, Gate, until  # noqa: E402
+from harness.client import FINAL, Client, Gate, until  # noqa: E402
 
 BASE = os.environ.get("SLURM_BASE_RESULTS_DIR", "")
 ROOT = os.environ.get("SLIPWAY_TEST_CLUSTER", "")
@@ -91,6 +91,15 @@ class SlurmClient(Client):
     def wait(self, job, seconds=300):
         """Until nothing of it is queued and it has had its last word (or was cancelled), without a client."""
         until(lambda: not self.in_queue(job), f"the end of {job}", seconds)
+
+    def completed(self, job):
+        """It is, as soon as accounting knows: of an array's tasks it may hear a moment after the queue is empty.
+        Only looks: what is to happen without a client happens without this one."""
+        def ended():
+            shown = self.status(job)
+            return shown if shown["status"] in FINAL else None
+        shown = until(ended, f"the end of {job}")
+        assert shown["status"] == "Complete", f"{json.dumps(shown, indent=1)}\n{self.log(job)}"
 
     def explain(self):
         """The logs and records of the jobs that it submitted."""

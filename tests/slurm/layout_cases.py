@@ -23,7 +23,7 @@ def results_of_a_container_are_kept_undeclared(here):
     job = here.submit("echo x >/results/foo && echo y >{results_dir}/bar && test -s /results/bar", image=IMAGE,
                         config={"a": 1})
     here.wait(job)
-    assert here.status(job)["status"] == "Complete", here.log(job)
+    here.completed(job)
     assert brought(here, job) == ["bar", "foo"], brought(here, job)
 
 
@@ -34,7 +34,7 @@ def each_task_of_an_array_has_its_results(here):
                             "echo $SLURM_ARRAY_TASK_ID >{results_dir}/n", config={"to": "/results/out"},
                             slurm={"array": "1-2"}, **more)
         here.wait(job)
-        assert here.status(job)["status"] == "Complete", here.log(job)
+        here.completed(job)
         assert brought(here, job) == ["task-1/n", "task-1/spec", "task-2/n", "task-2/spec"], brought(here, job)
         for task in "1", "2":
             with open(f"{BASE}/results/{job}/task-{task}/n", encoding="utf-8") as file:

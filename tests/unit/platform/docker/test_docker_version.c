@@ -74,6 +74,8 @@ static void end_server(void)
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
     unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
 }
 
 #define PING(headers) "HTTP/1.1 200 OK\r\n" headers "Content-Length: 2\r\n\r\nOK"

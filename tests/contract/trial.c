@@ -238,7 +238,7 @@ enum sw_state state_of(struct trial *here, const char *id)
     return state;
 }
 
-void wait_until(struct trial *here, const char *id, enum sw_state wanted)
+enum sw_state wait_until_or_over(struct trial *here, const char *id, enum sw_state wanted)
 {
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
     enum sw_state state;
@@ -246,10 +246,18 @@ void wait_until(struct trial *here, const char *id, enum sw_state wanted)
     /* A status only looks; what is due is done by a watcher. */
     while (sw_watcher_once(here->session, NULL), (state = state_of(here, id)) != wanted) {
         if (sw_monotonic_ms() > deadline || sw_state_is_final(state))
-            fail_msg("job '%s' is %s and does not become %s", id, sw_state_name(state),
-                     sw_state_name(wanted));
+            break;
         sw_sleep_ms(10);
     }
+    return state;
+}
+
+void wait_until(struct trial *here, const char *id, enum sw_state wanted)
+{
+    enum sw_state state = wait_until_or_over(here, id, wanted);
+
+    if (state != wanted)
+        fail_msg("job '%s' is %s and does not become %s", id, sw_state_name(state), sw_state_name(wanted));
 }
 
 int wait_until_over(struct trial *here, const char *id)

@@ -69,6 +69,8 @@ const char *text_of(const json_t *object, const char *key);  /* never NULL */
 int64_t number_of(const json_t *object, const char *key);    /* -1: null or absent */
 
 void wait_until(struct trial *here, const char *id, enum sw_state state);
+/* The state it is in then; another one than `wanted`: it is over, or patience is. */
+enum sw_state wait_until_or_over(struct trial *here, const char *id, enum sw_state wanted);
 int wait_until_over(struct trial *here, const char *id);      /* the exit status */
 void expect_state(struct trial *here, const char *id, enum sw_state state);
 void expect_exit_code(struct trial *here, const char *id, int code);

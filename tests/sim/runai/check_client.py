@@ -173,7 +173,7 @@ def every_rank_has_its_log_in_the_store(here):
 
 def a_canceled_job_gets_its_signal_and_keeps_its_log_in_the_store(here):
     here.cloud.set(domain="127.0.0.1:1")
-    job = here.submit("trap 'echo stopped; exit 0' TERM; echo begun; while :; do sleep 0.1; done", **STORED)
+    job = here.submit("trap 'echo stopped; exit 0' TERM; echo begun; while :; do sleep 0.1; done 2>/dev/null", **STORED)
     here.until(job, "Running")
     until(lambda: here.said(job) == "begun\n", "it runs")
     here.call("cancel", job)

@@ -64,10 +64,12 @@ static int record_adopted(struct sw_session *session, const struct sw_platform *
                           const char *id, int64_t place, json_t *plan,
                           const struct sw_submission *receipt, struct sw_error *err)
 {
+    sw_auto(json) json_t *brief = api_brief(plan, NULL);
     struct sw_job row = {
         .name = (char *)(sw_json_str(plan, "name") ? sw_json_str(plan, "name") : id),
         .platform = (char *)platform->name, .profile = session->profile, .place = place, .plan = plan,
         .labels = json_object_get(plan, "labels"), .keep_ms = sw_json_int(plan, "keep_ms", 0),
+        .brief = brief,
     };
 
     memcpy(row.id, id, strlen(id) + 1);
@@ -93,7 +95,7 @@ static int adopt(struct sw_session *session, const char *platform_name, const ch
 {
     const struct sw_platform *platform = sw_platform_need(platform_name, err);
     struct sw_submission receipt = { 0 };
-    sw_auto(json) json_t *plan = NULL;
+    sw_auto(json) json_t *plan = NULL, *brief = NULL;
     struct sw_connection *conn;
     int64_t place = 0;
     bool known;
@@ -112,7 +114,8 @@ static int adopt(struct sw_session *session, const char *platform_name, const ch
         return -1;
     if (plan)
         judge_plan(session, platform->name, id, trust, &receipt, plan);
-    result = known ? sw_store_set_plan(session->store, id, plan, err)
+    brief = known ? api_brief(plan, NULL) : NULL;
+    result = known ? sw_store_set_plan(session->store, id, plan, brief, err)
                    : record_adopted(session, platform, id, place, plan, &receipt, err);
     json_decref(receipt.details);
     free(receipt.results_dir);

@@ -197,6 +197,10 @@ static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
 /* job_json.c: it waits for the time of its next attempt: ours to send, or the platform's own to begin. */
 bool api_awaits_attempt(const struct sw_job *job);
+/* The command of a plan as a shell would take it, owned; NULL: not known. It may hold anything. */
+char *api_command(const json_t *plan);
+/* What lists show of a plan, to be stored with the row; `origin` may be NULL. */
+json_t *api_brief(const json_t *plan, const json_t *origin);
 /* Adds the job as JSON; both documents may be NULL. */
 void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
 
@@ -237,12 +241,18 @@ int api_plan_prepare(struct sw_session *session, const struct sw_request *reques
 int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
 
+/* redactor.c: takes every credential that this program can know out of a text. `plan` may be NULL, and so may the
+ * secrets of a job that is submitted now. */
+struct sw_redactor *api_redactor(struct sw_session *session, const json_t *plan, const struct sw_secrets *job);
+/* The text without them, without what opens a URI, and in valid UTF-8; owned. */
+char *api_clean(struct sw_redactor *redactor, const char *bytes, size_t length);
+
 /* origin.c: what ran, to be stored beside the plan. */
 struct api_origin {
-    json_t *document;
+    json_t *document, *request;
     char *diff;                    /* what was not committed, without secrets; NULL: nothing */
 };
-void api_origin(const struct sw_request *request, const struct api_plan *made, const char *profile,
+void api_origin(struct sw_session *session, const struct sw_request *request, const struct api_plan *made,
                 const struct sw_secrets *secrets, struct api_origin *out);
 void api_origin_done(struct api_origin *origin);
 

@@ -6,11 +6,24 @@
 
 #include <string.h>
 
+#include "base/digest.h"
+#include "base/secret.h"
 #include "base/text.h"
+#include "base/units.h"
 
-static json_t *source_of(const struct sw_job *job, const char *key)
+/* Where the value came from; without a source of its own it has that of the map it is in. Borrowed; NULL: not known. */
+static const char *source_of(const struct sw_job *job, const char *key)
 {
-    return json_incref(json_object_get(json_object_get(job->origin, "sources"), key));
+    const json_t *sources = json_object_get(job->origin, "sources");
+    sw_autofree char *path = sw_strdup(key);
+    const char *source = sw_json_str(sources, path);
+
+    for (char *end; !source && (end = strpbrk(path, ".[")); source = sw_json_str(sources, path)) {
+        for (char *next = end; (next = strpbrk(next + 1, ".["));)
+            end = next;
+        *end = '\0';
+    }
+    return source;
 }
 
 static void add_sources(json_t *values, const struct sw_job *first, const struct sw_job *second)
@@ -20,53 +33,84 @@ static void add_sources(json_t *values, const struct sw_job *first, const struct
 
     json_array_foreach(values, i, each) {
         const char *key = sw_json_str(each, "key");
-        json_t *one = source_of(first, key), *other = source_of(second, key);
 
-        json_object_set_new(each, "first_source", one ? one : json_null());
-        json_object_set_new(each, "second_source", other ? other : json_null());
+        json_object_set_new(each, "first_source", sw_json_text(source_of(first, key)));
+        json_object_set_new(each, "second_source", sw_json_text(source_of(second, key)));
     }
 }
 
-/* What of it is no value of the plan. */
-static void add_origin(json_t *values, const char *key, const char *one, const char *other)
+/* What is no value of the plan, and so has no source. */
+static void add_fact(json_t *values, const char *key, const char *one, const char *other)
 {
-    if (!sw_text_same(one, other) && (one || other))
-        json_array_append_new(values, sw_json_object(SW_STR("key", key), SW_STR("first", one),
-                                                     SW_STR("second", other)));
+    if (!sw_text_same(one, other))
+        json_array_append_new(values, sw_json_object(
+            SW_STR("key", key), SW_STR("first", one), SW_STR("second", other), SW_STR("first_source", NULL),
+            SW_STR("second_source", NULL)));
+}
+
+/* "none", or how much and a short digest of it: the same words for the same changes. Owned. */
+static char *changes_in_words(const char *diff)
+{
+    char hash[SW_DIGEST_HEX], size[32];
+
+    if (!*diff)
+        return sw_strdup("none");
+    sw_sha256_hex(diff, strlen(diff), hash);
+    sw_size_format((int64_t)strlen(diff), size);
+    return sw_format("%s (sha256 %.8s)", size, hash);
+}
+
+static int add_repositories(struct sw_session *session, json_t *values, const struct sw_job *first,
+                            const struct sw_job *second, struct sw_error *err)
+{
+    const json_t *one = json_object_get(first->origin, "git"), *other = json_object_get(second->origin, "git");
+    sw_autofree char *here = sw_store_diff(session->store, first->id, err);
+    sw_autofree char *there = here ? sw_store_diff(session->store, second->id, err) : NULL;
+    sw_autofree char *changes = there ? changes_in_words(here) : NULL, *others = there ? changes_in_words(there) : NULL;
+
+    if (!there)
+        return -1;
+    add_fact(values, "commit", sw_json_str(one, "commit"), sw_json_str(other, "commit"));
+    add_fact(values, "branch", sw_json_str(one, "branch"), sw_json_str(other, "branch"));
+    add_fact(values, "uncommitted changes", changes, others);
+    return 0;
 }
 
 static int get(struct sw_session *session, const char *id, struct sw_job *out, struct sw_error *err)
 {
     if (sw_store_get(session->store, id, SW_COLUMNS_ALL, out, err) < 0)
         return -1;
-    return out->plan ? 0 : sw_fail(err, SW_E_UNSUPPORTED, "job '%s' was adopted without its plan", id);
+    return out->plan ? 0 : sw_fail(err, SW_E_UNSUPPORTED, "cannot compare job '%s': it was adopted, and its plan was not "
+                                                          "found where it runs", id);
+}
+
+/* Neither plan's credentials are shown. */
+static char *clean_text(struct sw_session *session, const struct sw_job *first, const struct sw_job *second,
+                        json_t *document)
+{
+    sw_auto(sw_redactor) struct sw_redactor *one = api_redactor(session, first->plan, NULL);
+    sw_auto(sw_redactor) struct sw_redactor *other = api_redactor(session, second->plan, NULL);
+    sw_autofree char *text = api_text(document), *half = api_clean(one, text, strlen(text));
+
+    return api_clean(other, half, strlen(half));
 }
 
 char *sw_compare(struct sw_session *session, const char *first, const char *second, struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job one = { 0 }, other = { 0 };
     sw_auto(json) json_t *values = NULL;
-    sw_autofree char *here = NULL, *there = NULL;
-    const json_t *git, *also;
 
     if (api_need(session, err) < 0 || get(session, first, &one, err) < 0 || get(session, second, &other, err) < 0)
         return NULL;
-    here = sw_store_diff(session->store, first, err);
-    there = here ? sw_store_diff(session->store, second, err) : NULL;
-    if (!there)
-        return NULL;
-    git = json_object_get(one.origin, "git");
-    also = json_object_get(other.origin, "git");
     values = sw_plan_differences(one.plan, other.plan);
     add_sources(values, &one, &other);
-    add_origin(values, "commit", sw_json_str(git, "commit"), sw_json_str(also, "commit"));
-    add_origin(values, "branch", sw_json_str(git, "branch"), sw_json_str(also, "branch"));
-    add_origin(values, "uncommitted changes", *here ? "yes" : "no",
-               strcmp(here, there) == 0 ? *here ? "yes" : "no" : *there ? "others" : "none");
-    add_origin(values, "image digest", sw_json_str(one.details, "image_digest"),
-               sw_json_str(other.details, "image_digest"));
-    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("first", one.id), SW_STR("second", other.id),
-                                   SW_SUB("differences", sw_take(values))));
+    add_fact(values, "image digest", sw_json_str(one.details, "image_digest"),
+             sw_json_str(other.details, "image_digest"));
+    if (add_repositories(session, values, &one, &other, err) < 0)
+        return NULL;
+    return clean_text(session, &one, &other, sw_json_object(
+        SW_INT("version", 1), SW_STR("first", one.id), SW_STR("second", other.id),
+        SW_SUB("differences", sw_take(values))));
 }
 
 char *sw_changes(struct sw_session *session, const char *id, struct sw_error *err)

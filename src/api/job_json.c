@@ -12,10 +12,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "core/command.h"
 #include "core/id.h"
 #include "core/reason.h"
+
+enum { BRIEF_COMMAND = 400 };        /* columns of a command that a row of a list keeps */
 
 /* A clock that was set back makes nothing younger than new. */
 static int64_t age(int64_t now_ms, int64_t then_ms)
@@ -134,7 +137,6 @@ static json_t *identity_json(const struct sw_job *job)
         SW_STR("results_place", place),
         SW_SUB("outputs", outputs_sent(job)),
         SW_SUB("split", split_json(job)),
-        SW_SUB("nodes", job->plan ? json_integer(sw_json_int(job->plan, "nodes", 1)) : NULL),
         SW_SUB("replicas", job->plan ? json_integer(api_replicas(job)) : NULL),
         SW_STR("phase", sw_phase_name(job->phase)),
         SW_BOOL("canceling", job->canceling),
@@ -148,14 +150,45 @@ static json_t *identity_json(const struct sw_job *job)
         SW_STR("suggestion", job->suggestion));
 }
 
-/* As a shell would take it, owned; NULL: not known. */
-static char *command_of(const json_t *plan)
+char *api_command(const json_t *plan)
 {
     const json_t *argv = json_object_get(plan, "argv"), *python = json_object_get(plan, "python");
+    const char *command = sw_json_str(plan, "command");
 
     if (argv)
         return sw_words_line(argv);
-    return python ? sw_format("python %s", sw_json_str(python, "script")) : sw_strdup(sw_json_str(plan, "command"));
+    if (python)
+        return sw_format("python %s", sw_json_str(python, "script"));
+    return command ? sw_strdup(command) : NULL;
+}
+
+/* As it may be shown, owned; NULL: not known. An adopted job's was never cleaned. */
+static char *shown_command(const json_t *plan, const json_t *origin)
+{
+    const char *clean = sw_json_str(origin, "command");
+    char *command = clean ? sw_strdup(clean) : api_command(plan);
+
+    if (command && !clean)
+        sw_uris_hide(command);
+    return command;
+}
+
+/* What a row of a list shows of it; `command` in full, or as long as a row keeps it. Without a plan all is null. */
+static json_t *brief_json(const json_t *plan, const json_t *origin, const char *command)
+{
+    return sw_json_object(
+        SW_STR("command", command), SW_SUB("gpus", plan ? json_integer(sw_json_int(plan, "gpus", 0)) : json_null()),
+        SW_STR("gpu_type", sw_json_str(plan, "gpu_type")),
+        SW_SUB("nodes", plan ? json_integer(sw_json_int(plan, "nodes", 1)) : json_null()),
+        SW_STR("user", sw_json_str(origin, "user")));
+}
+
+json_t *api_brief(const json_t *plan, const json_t *origin)
+{
+    sw_autofree char *command = shown_command(plan, origin);
+    sw_autofree char *fits = command ? sw_text_fit(command, BRIEF_COMMAND) : NULL;
+
+    return plan ? brief_json(plan, origin, fits) : NULL;
 }
 
 /* Of all attempts; null: it has no GPU, or nothing ran. */
@@ -174,26 +207,31 @@ static json_t *gpu_hours(const struct sw_job *job, const json_t *attempts)
     return gpus > 0 && ran > 0 ? json_real((double)(gpus * (ran / 1000)) / 3600) : json_null();
 }
 
-/* What it runs, and with what; null where that is not said. */
+/* What it runs, and with what; null where that is not said. A row of a list has the brief alone. */
 static json_t *what_json(const struct sw_job *job)
 {
     const json_t *plan = job->plan, *git = json_object_get(job->origin, "git");
     int64_t memory = sw_json_int(plan, "memory_bytes", 0), time = sw_json_int(plan, "time_ms", 0);
     sw_autofree char *command = NULL;
+    sw_auto(json) json_t *brief = NULL;
+    json_t *what;
 
     if (!plan)
-        return NULL;
-    command = command_of(plan);
-    return sw_json_object(
-        SW_STR("command", command), SW_STR("image", sw_json_str(plan, "image")),
-        SW_STR("gpu_type", sw_json_str(plan, "gpu_type")), SW_INT("gpus", sw_json_int(plan, "gpus", 0)),
+        return job->brief ? json_incref(job->brief) : brief_json(NULL, NULL, NULL);
+    command = shown_command(plan, job->origin);
+    brief = brief_json(plan, job->origin, command);
+    what = sw_json_object(
+        SW_STR("image", sw_json_str(plan, "image")),
+        SW_STR("image_digest", sw_json_str(job->details, "image_digest")),
         SW_SUB("cpus", json_number_value(json_object_get(plan, "cpus")) > 0
                            ? json_incref(json_object_get(plan, "cpus")) : json_null()),
         SW_SUB("memory_bytes", unless(0, memory)), SW_SUB("time_limit_ms", unless(0, time)),
         SW_STR("workdir", sw_json_str(plan, "workdir")),
-        SW_STR("file", sw_json_str(job->origin, "file")), SW_STR("user", sw_json_str(job->origin, "user")),
+        SW_STR("file", sw_json_str(job->origin, "file")),
         SW_STR("host", sw_json_str(job->origin, "host")), SW_STR("folder", sw_json_str(job->origin, "folder")),
         SW_SUB("git", git ? json_incref((json_t *)git) : json_null()));
+    json_object_update(what, brief);
+    return what;
 }
 
 static json_t *times_json(const struct sw_job *job)
@@ -230,8 +268,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts,
     sw_auto(json) json_t *document = identity_json(job), *times = times_json(job), *what = what_json(job);
 
     json_object_update(document, times);
-    if (what)
-        json_object_update(document, what);
+    json_object_update(document, what);
     if (attempts)
         json_object_set(document, "attempts", attempts);
     if (attempts && job->plan)

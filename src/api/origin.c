@@ -2,9 +2,9 @@
 /*
  * origin.c - what ran: who submitted a job, from where, with which request, and what its repository said.
  *
- * Written down once, at the submit, beside the plan: {"user","host","version","file","folder","profile",
- * "request":{"job","flags","argv","base_dir"},"sources","git"}. A job is made again from its request, two jobs are
- * compared by it. A request holds names of secrets, never values; what was not committed passes the redactor.
+ * Written down once, at the submit, beside the plan: {"user","host","version","file","folder","profile","command",
+ * "sources","git"}, and the request, {"job","flags","argv","base_dir"}, from which the job can be made again. A request
+ * holds names of secrets, never values; the command as it is shown and what was not committed pass the redactor.
  */
 #include "api/api_internal.h"
 
@@ -37,6 +37,13 @@ static char *file_of(const struct sw_request *request)
     return name && request->base_dir ? sw_path_join(request->base_dir, slash ? slash + 1 : name) : NULL;
 }
 
+static char *user_name(void)
+{
+    const struct passwd *user = getpwuid(geteuid());
+
+    return user ? sw_strdup(user->pw_name) : sw_format("uid-%ld", (long)geteuid());
+}
+
 static json_t *git_json(const struct sw_git *git)
 {
     bool dirty = git->diff.length > 0 || git->untracked > 0;
@@ -49,38 +56,31 @@ static json_t *git_json(const struct sw_git *git)
         SW_BOOL("diff_cut", git->cut));
 }
 
-/* Text of any bytes becomes text that can be stored. */
-static char *clean_diff(const struct sw_buf *diff, const struct sw_secrets *secrets)
-{
-    sw_auto(sw_redactor) struct sw_redactor *redactor = sw_redactor_new(secrets);
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-
-    sw_redactor_feed(redactor, diff->data, diff->length, &out);
-    sw_redactor_flush(redactor, &out);
-    return sw_text_utf8(out.data, out.length);
-}
-
-void api_origin(const struct sw_request *request, const struct api_plan *made, const char *profile,
+void api_origin(struct sw_session *session, const struct sw_request *request, const struct api_plan *made,
                 const struct sw_secrets *secrets, struct api_origin *out)
 {
     const struct sw_plan *plan = made->group ? made->group : made->plan;
+    sw_auto(json) json_t *document = sw_plan_to_json(plan);
+    sw_auto(sw_redactor) struct sw_redactor *redactor = api_redactor(session, document, secrets);
     sw_auto(sw_git) struct sw_git git = { 0 };
-    sw_autofree char *file = file_of(request), *here = getcwd(NULL, 0);
-    const struct passwd *user = getpwuid(geteuid());
+    sw_autofree char *file = file_of(request), *here = getcwd(NULL, 0), *user = user_name();
+    sw_autofree char *command = api_command(document);
+    sw_autofree char *shown = command ? api_clean(redactor, command, strlen(command)) : NULL;
     char host[SW_HOST_SIZE];
 
     sw_host_name(host);
-    sw_git_look(plan->base_dir ? plan->base_dir : ".", &git);
-    out->diff = git.diff.length ? clean_diff(&git.diff, secrets) : NULL;
+    sw_git_look(plan->base_dir ? plan->base_dir : ".", session->state_dir, &git);
+    out->diff = git.diff.length ? api_clean(redactor, git.diff.data, git.diff.length) : NULL;
+    out->request = request_json(request, plan->base_dir);
     out->document = sw_json_object(
-        SW_STR("user", user ? user->pw_name : NULL), SW_STR("host", host), SW_STR("version", sw_version()),
-        SW_STR("file", file), SW_STR("folder", here), SW_STR("profile", profile),
-        SW_SUB("request", request_json(request, plan->base_dir)), SW_SUB_COPY("sources", plan->sources),
-        SW_SUB("git", git_json(&git)));
+        SW_STR("user", user), SW_STR("host", host), SW_STR("version", sw_version()),
+        SW_STR("file", file), SW_STR("folder", here), SW_STR("profile", api_profile(session, request)),
+        SW_STR("command", shown), SW_SUB_COPY("sources", plan->sources), SW_SUB("git", git_json(&git)));
 }
 
 void api_origin_done(struct api_origin *origin)
 {
     json_decref(origin->document);
+    json_decref(origin->request);
     free(origin->diff);
 }

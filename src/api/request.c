@@ -150,30 +150,42 @@ const char *api_profile(const struct sw_session *session, const struct sw_reques
     return session->profile ? session->profile : request->profile;
 }
 
+static json_t *copy_of(const json_t *object, const char *key)
+{
+    return json_deep_copy(json_object_get(object, key));       /* NULL of NULL */
+}
+
+/* Takes over what the request of a job says: the row is not needed afterwards. */
+static void take_request(struct sw_request *request, const struct sw_job *job)
+{
+    const json_t *made = job->request, *document = json_object_get(made, "job"), *argv = json_object_get(made, "argv");
+    const char *file = sw_json_str(job->origin, "file"), *base_dir = sw_json_str(made, "base_dir");
+    const char *profile = sw_json_str(job->origin, "profile");
+    json_t *flags = copy_of(made, "flags");
+
+    take_document(request, json_is_object(document)
+                               ? sw_document_from_json(json_deep_copy(document), file ? file : job->id) : NULL,
+                  base_dir ? sw_strdup(base_dir) : NULL);
+    json_decref(request->flags);
+    json_decref(request->argv);
+    free(request->profile);
+    request->flags = flags ? flags : json_object();
+    request->argv = json_is_array(argv) ? json_deep_copy(argv) : NULL;
+    request->profile = profile ? sw_strdup(profile) : NULL;
+}
+
 int sw_request_again(struct sw_session *session, struct sw_request *request, const char *id,
                      struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job job = { 0 };
-    const json_t *made, *document;
-    const char *file;
 
     if (api_need(session, err) < 0 || sw_store_get(session->store, id, SW_COLUMNS_ALL, &job, err) < 0)
         return -1;
-    made = json_object_get(job.origin, "request");
-    if (!made) {
-        sw_fail(err, SW_E_UNSUPPORTED, "job '%s' was not submitted from here: its request is not known", id);
-        return sw_hint(err, "'slipway retry %s' runs the same job again, under its id", id);
+    if (!job.request) {
+        sw_fail(err, SW_E_UNSUPPORTED, "the request of job '%s' is not recorded: it was adopted, or submitted by an "
+                                       "older Slipway", id);
+        return sw_hint(err, "'slipway run' with its job file starts a new job; 'slipway retry %s' runs this one again", id);
     }
-    document = json_object_get(made, "job");
-    file = sw_json_str(job.origin, "file");
-    take_document(request, json_is_object(document)
-                               ? sw_document_from_json(json_deep_copy(document), file ? file : job.id) : NULL,
-                  sw_strdup(sw_json_str(made, "base_dir")));
-    json_decref(request->flags);
-    json_decref(request->argv);
-    request->flags = json_object_get(made, "flags") ? json_deep_copy(json_object_get(made, "flags")) : json_object();
-    request->argv = json_is_array(json_object_get(made, "argv")) ? json_deep_copy(json_object_get(made, "argv")) : NULL;
-    free(request->profile);
-    request->profile = sw_strdup(sw_json_str(job.origin, "profile"));
+    take_request(request, &job);
     return 0;
 }

@@ -140,14 +140,15 @@ static int remember(struct sw_session *session, const struct sw_plan *plan, int6
                     int owners, const struct api_origin *origin, struct sw_error *err)
 {
     sw_auto(json) json_t *owner = sw_owner_json();
-    sw_auto(json) json_t *stored = sw_plan_to_json(plan);
+    sw_auto(json) json_t *stored = sw_plan_to_json(plan), *brief = api_brief(stored, origin->document);
     char host[SW_HOST_SIZE];
     int duties = json_is_false(plan->watcher) ? 0 : api_duties(plan, sw_platform_find(plan->platform));
     struct sw_job row = { .name = plan->name, .platform = plan->platform,
                           .profile = (char *)sw_json_str(origin->document, "profile"), .place = place, .plan = stored,
                           .labels = plan->labels, .keep_ms = plan->keep_ms,
                           .duties = duties, .owner = owner, .host = host,
-                          .origin = origin->document, .diff = origin->diff };
+                          .origin = origin->document, .request = origin->request, .brief = brief,
+                          .diff = origin->diff };
 
     if (!sw_owner_take(owners, plan->job_id))
         return sw_fail(err, SW_E_CONFLICT, "job '%s' is being submitted at this moment",
@@ -230,7 +231,7 @@ static int make_ready(struct submitting *all, struct sw_error *err)
     if (!all->secrets)
         return -1;
     if (!all->origin.document)
-        api_origin(all->request, made, api_profile(all->session, all->request), all->secrets, &all->origin);
+        api_origin(all->session, all->request, made, all->secrets, &all->origin);
     return api_settle_place(all->session, made->platform, made->conn, &all->place, err);
 }
 

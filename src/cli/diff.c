@@ -41,6 +41,13 @@ static void print_table(const struct cli *cli, const json_t *differences)
     cli_print(sw_buf_text(&out));
 }
 
+static bool is_cut(const struct cli *cli, const char *id)
+{
+    sw_auto(json) json_t *job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
+
+    return sw_json_bool(json_object_get(job, "git"), "diff_cut", false);
+}
+
 static int print_changes(struct cli *cli, const char *id, struct sw_error *err)
 {
     char *text = sw_changes(cli->session, id, err);
@@ -49,6 +56,8 @@ static int print_changes(struct cli *cli, const char *id, struct sw_error *err)
         return -1;
     if (!*text)
         cli_say_job(cli, id, "no uncommitted changes are recorded");
+    if (is_cut(cli, id))
+        cli_warn(cli, "the uncommitted changes of %s were cut after 256 KiB; 'git apply' refuses the last file", id);
     cli_print(text);
     sw_text_free(text);
     return 0;

@@ -255,6 +255,7 @@ static void add_what(struct sw_buf *out, const json_t *job)
 
     add_line(out, "command", sw_json_str(job, "command"));
     add_line(out, "image", sw_json_str(job, "image"));
+    add_line(out, "digest", sw_json_str(job, "image_digest"));
     add_resources(out, job);
     add_line(out, "job file", sw_json_str(job, "file"));
     add_git(out, job);

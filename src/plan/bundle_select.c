@@ -35,15 +35,14 @@ static const char *const never[] = {
     ".vscode", ".cache", ".eggs", ".slipway",
 };
 
-/* What usually holds a credential; patterns over one name, folders end in '/'. */
-static const char *const secret[] = {
+const char *const sw_credential_names[] = {
     ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
     ".git-credentials", ".pypirc", ".npmrc", ".dockercfg", ".s3cfg", ".boto", "*.kubeconfig",
-    ".aws/", ".ssh/", ".kube/", ".gnupg/", ".docker/", ".azure/", ".gcloud/", ".ngc/",
+    ".aws/", ".ssh/", ".kube/", ".gnupg/", ".docker/", ".azure/", ".gcloud/", ".ngc/", NULL
 };
 /* ... but these are made to be shown. */
-static const char *const harmless[] = { "*.example", "*.sample", "*.template", "*.dist", "*.pub" };
+static const char *const harmless[] = { "*.example", "*.sample", "*.template", "*.dist", "*.pub", NULL };
 
 struct selecting {
     const struct sw_bundle_rules *rules;
@@ -72,9 +71,9 @@ static bool is_never(const char *name)
     return sw_text_ends(name, ".pyc") || sw_text_ends(name, ".egg-info");
 }
 
-static bool fits_one(const char *const *patterns, size_t count, const char *name, bool is_folder)
+static bool fits_one(const char *const *patterns, const char *name, bool is_folder)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; patterns[i]; i++) {
         size_t length = strlen(patterns[i]);
         bool of_folder = patterns[i][length - 1] == '/';
         sw_autofree char *pattern = sw_strndup(patterns[i], length - of_folder);
@@ -87,8 +86,7 @@ static bool fits_one(const char *const *patterns, size_t count, const char *name
 
 static bool is_secret(const char *name, bool is_folder)
 {
-    return fits_one(secret, SW_COUNT(secret), name, is_folder) &&
-           !fits_one(harmless, SW_COUNT(harmless), name, is_folder);
+    return fits_one(sw_credential_names, name, is_folder) && !fits_one(harmless, name, is_folder);
 }
 
 /* Does `include` name this file, or one in this folder, letter for letter? */

@@ -3,22 +3,23 @@
  * git.c - commit and branch from the repository's files, what is not committed from git itself.
  *
  * A repository's own configuration may name programs (filters, monitors, other diffs), and it comes with the
- * folder. So git is shown a folder of ours instead, with the commit and nothing else in it, and the
- * repository's objects and index by their paths.
+ * folder. So git is shown a repository of ours instead, which is empty, and the other's objects and index by their
+ * paths. Submodules have a configuration of their own: git looks at their commit alone.
  */
 #include "plan/git.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "plan/bundle.h"
 
-enum { FILE_MAX = 4096, REFS_MAX = 16 * 1024 * 1024, SHA1_HEX = 40, SHA256_HEX = 64, PATIENCE_MS = 5000 };
+enum { FILE_MAX = 4096, REFS_MAX = 16 * 1024 * 1024, SHA1_HEX = 40, SHA256_HEX = 64, PATIENCE_MS = 8000 };
 
 struct git_place {
     char *own, *shared;              /* .git of this work tree, and of all of them */
@@ -130,83 +131,134 @@ static void read_head(const struct git_place *place, struct sw_git *out)
 
 /* ---- what is not committed -------------------------------------------------------------------- */
 
-/* A repository without a configuration: HEAD is the commit. Owned path; NULL: it cannot be made. */
-static char *make_plain(const char *commit)
-{
-    const char *base = getenv("TMPDIR");
-    sw_autofree char *folder = sw_format("%s/slipway-git-XXXXXX", sw_text_empty(base) ? "/tmp" : base);
-    sw_autofree char *refs = NULL, *objects = NULL, *head = NULL, *config = NULL;
-    sw_autofree char *text = sw_format("%s\n", commit);
-    const char *format = strlen(commit) == SHA256_HEX
-        ? "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
-        : "[core]\n\trepositoryformatversion = 0\n";
+struct asking {
+    const struct git_place *place;
+    const char *root;
+    char *plain;                     /* our repository */
+    int64_t deadline_ms;
+};
 
-    if (!mkdtemp(folder))
-        return NULL;
-    refs = sw_path_join(folder, "refs");
-    objects = sw_path_join(folder, "objects");
-    head = sw_path_join(folder, "HEAD");
-    config = sw_path_join(folder, "config");
-    if (mkdir(refs, 0700) == 0 && mkdir(objects, 0700) == 0 &&
-        sw_file_write(head, text, strlen(text), 0600, NULL) == 0 &&
-        sw_file_write(config, format, strlen(format), 0600, NULL) == 0)
-        return sw_take(folder);
-    sw_remove_tree(folder, NULL);
-    return NULL;
+static void asking_auto(struct asking *ask)
+{
+    free(ask->plain);
 }
 
-/* 0: it said all; 1: more than fits; -1: nothing that can be used. */
-static int ask_git(const struct git_place *place, const char *plain, const char *root,
-                   const char *const words[], struct sw_buf *out)
+static int write_once(const char *folder, const char *name, const char *text)
 {
-    sw_autofree char *objects = sw_format("GIT_OBJECT_DIRECTORY=%s/objects", place->shared);
-    sw_autofree char *index = sw_format("GIT_INDEX_FILE=%s/index", place->own);
-    sw_autofree char *folder = sw_format("--git-dir=%s", plain), *tree = sw_format("--work-tree=%s", root);
-    const char *argv[40] = {
-        "env", "-C", root, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-        "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", objects, index, "git", folder, tree };
-    size_t count = 13;
+    sw_autofree char *path = sw_path_join(folder, name);
+
+    return sw_file_exists(path) ? 0 : sw_file_write(path, text, strlen(text), 0600, NULL);
+}
+
+/* A repository with nothing in it, for commits of this kind. Each step may be there already: many processes make it
+ * at once, and one that dies in the middle leaves the rest to the next. Owned path; NULL: it cannot be made. */
+static char *make_plain(const char *state_dir, const char *commit)
+{
+    bool sha256 = strlen(commit) == SHA256_HEX;
+    sw_autofree char *folder = sw_path_join(state_dir, sha256 ? "empty-sha256.git" : "empty.git");
+    sw_autofree char *refs = sw_path_join(folder, "refs"), *objects = sw_path_join(folder, "objects");
+    const char *config = sha256 ? "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+                                : "[core]\n\trepositoryformatversion = 0\n";
+
+    if (sw_mkdirs(refs, 0700, NULL) < 0 || sw_mkdirs(objects, 0700, NULL) < 0 ||
+        write_once(folder, "config", config) < 0 || write_once(folder, "HEAD", "ref: refs/heads/none\n") < 0)
+        return NULL;
+    return sw_take(folder);
+}
+
+static char *variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return sw_format("%s=%s", name, value ? value : "");
+}
+
+/* 0: it said all; 1: more than fits; -1: nothing that can be used. `words` ends with NULL. */
+static int ask_git(const struct asking *ask, const char *const words[], struct sw_buf *out)
+{
+    sw_autofree char *objects = sw_format("GIT_OBJECT_DIRECTORY=%s/objects", ask->place->shared);
+    sw_autofree char *index = sw_format("GIT_INDEX_FILE=%s/index", ask->place->own);
+    sw_autofree char *folder = sw_format("--git-dir=%s", ask->plain), *tree = sw_format("--work-tree=%s", ask->root);
+    sw_autofree char *path = variable("PATH"), *home = variable("HOME"), *config = variable("XDG_CONFIG_HOME");
+    const char *argv[96] = {
+        "env", "-i", path, home, config, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+        "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", objects, index, "git", "-C", ask->root, folder, tree };
+    size_t count = 17;
+    int64_t left_ms = ask->deadline_ms - sw_monotonic_ms();
     int status = -1;
 
     for (; *words && count + 1 < SW_COUNT(argv); words++)
         argv[count++] = *words;
-    if (sw_proc_ask_within((char *const *)argv, "", SW_GIT_DIFF_MAX, PATIENCE_MS, out, &status, NULL) < 0)
+    if (*words || left_ms <= 0 ||
+        sw_proc_ask_within((char *const *)argv, "", SW_GIT_DIFF_MAX, left_ms, out, &status, NULL) < 0)
         return -1;
     return status == 0 ? 0 : status < 0 && out->length >= SW_GIT_DIFF_MAX ? 1 : -1;
 }
 
-static void look_at_changes(const struct git_place *place, const char *plain, struct sw_git *out)
+static int ask_diff(const struct asking *ask, const char *commit, struct sw_buf *out)
 {
-    static const char *const diff[] = {
-        "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--submodule=short", "HEAD", "--", ":/",
-        ":(exclude,glob)**/.env*", ":(exclude,glob)**/*.pem", ":(exclude,glob)**/*.key",
-        ":(exclude,glob)**/id_*", ":(exclude,glob)**/*credential*", ":(exclude,glob)**/.netrc", NULL };
-    static const char *const others[] = { "ls-files", "--others", "--exclude-standard", "--directory",
-                                          "--no-empty-directory", "-z", NULL };
-    sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
-    int changes = ask_git(place, plain, out->root, diff, &out->diff);
+    const char *words[64] = { "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames",
+                              "--submodule=short", "--ignore-submodules=dirty", commit, "--", ":/" };
+    char *left_out[64] = { NULL };
+    size_t first = 10, count = 0;
+    int said;
 
-    if (changes < 0 || ask_git(place, plain, out->root, others, &names) < 0)
+    for (; sw_credential_names[count] && first + count + 1 < SW_COUNT(words); count++)
+        words[first + count] = left_out[count] =
+            sw_format(":(exclude,glob,icase)**/%s%s", sw_credential_names[count],
+                      sw_text_ends(sw_credential_names[count], "/") ? "**" : "");
+    said = sw_credential_names[count] ? -1 : ask_git(ask, words, out);
+    for (size_t i = 0; i < count; i++)
+        free(left_out[i]);
+    return said;
+}
+
+static int ask_untracked(const struct asking *ask, struct sw_buf *out)
+{
+    sw_autofree char *own = sw_format("%s/info/exclude", ask->place->shared);
+    sw_autofree char *exclude = sw_format("--exclude-from=%s", sw_file_exists(own) ? own : "/dev/null");
+    const char *const words[] = { "ls-files", "--others", "--exclude-standard", exclude, "--directory",
+                                  "--no-empty-directory", "-z", NULL };
+
+    return ask_git(ask, words, out);
+}
+
+static void cut_at_line(struct sw_buf *diff)
+{
+    while (diff->length > 0 && diff->data[diff->length - 1] != '\n')
+        diff->length--;
+    diff->data[diff->length] = '\0';
+}
+
+static void look_at_changes(const struct asking *ask, struct sw_git *out)
+{
+    sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
+    int changes = ask_diff(ask, out->commit, &out->diff);
+
+    if (changes < 0 || ask_untracked(ask, &names) < 0) {
+        sw_buf_clear(&out->diff);
         return;
+    }
     out->looked = true;
     out->cut = changes > 0;
+    if (out->cut)
+        cut_at_line(&out->diff);
     for (size_t i = 0; i < names.length; i++)
         out->untracked += names.data[i] == '\0';
 }
 
-void sw_git_look(const char *folder, struct sw_git *out)
+void sw_git_look(const char *folder, const char *state_dir, struct sw_git *out)
 {
     sw_auto(git_place) struct git_place place = { 0 };
-    sw_autofree char *plain = NULL;
+    sw_auto(asking) struct asking ask = { .place = &place, .deadline_ms = sw_monotonic_ms() + PATIENCE_MS };
 
     if (!find_root(folder, &place, &out->root))
         return;
     read_head(&place, out);
-    plain = out->commit ? make_plain(out->commit) : NULL;
-    if (!plain)
-        return;
-    look_at_changes(&place, plain, out);
-    sw_remove_tree(plain, NULL);
+    ask.root = out->root;
+    ask.plain = out->commit ? make_plain(state_dir, out->commit) : NULL;
+    if (ask.plain)
+        look_at_changes(&ask, out);
 }
 
 void sw_git_done(struct sw_git *git)

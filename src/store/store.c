@@ -261,7 +261,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
         store_exec(store, SQL_WAL_SHORT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
-    return version == 0 ? store_make_tables(store, err) : 0;
+    return version == STORE_VERSION ? 0 : store_make_tables(store, err);
 }
 
 /* Damage is reported when jobs are read: a store without an id can still be looked at. */

@@ -22,7 +22,7 @@
 struct sw_store;
 
 /* Opens (and makes, unless read_only) DIR/jobs.db; DIR is made 0700. Full disk, read-only folder,
- * corrupt file, a file of a newer version, a lock held for more than ten seconds, another user's
+ * corrupt file, a file of another version, a lock held for more than ten seconds, another user's
  * folder: SW_E_STORE with a hint, nothing lost. No store yet and read_only: SW_E_NOT_FOUND. */
 struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error *err);
 /* The same for a store that must be there already: a helper that comes late, when its folder is
@@ -66,7 +66,9 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
     int duties;                      /* of sw_store_add() alone: enum sw_duty */
     char *host;                      /* that it was left on; with the documents */
-    json_t *origin;                  /* who submitted it, from where, with what; with the documents */
+    json_t *origin;                  /* who submitted it, from where; with the documents */
+    json_t *request;                 /* with what, so that it can be made again; likewise */
+    json_t *brief;                   /* what a list shows of the plan; with lists */
     const char *diff;                /* of sw_store_add() alone: what was not committed; NULL: nothing */
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
@@ -107,7 +109,8 @@ void sw_store_place_unasked(struct sw_store *store, int64_t place, const char *h
 int sw_store_left_on(struct sw_store *store, const char *id, const char *host, struct sw_error *err);
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
- * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner, origin, diff.
+ * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner, origin,
+ * request, brief, diff.
  * SW_E_CONFLICT when the id exists. */
 int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err);
 
@@ -197,7 +200,7 @@ int sw_store_cancel_undo(struct sw_store *store, const char *id, bool *undone,
                          struct sw_error *err);
 
 enum sw_columns {
-    SW_COLUMNS_LIST,
+    SW_COLUMNS_LIST,       /* of a list: and labels, brief */
     SW_COLUMNS_ALL,        /* and plan, details, labels, avoid, owner */
     SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile, place and phase */
 };
@@ -253,7 +256,7 @@ int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_jo
                      void *context, struct sw_error *err);
 
 /* Another plan for a job, as it was adopted once more. */
-int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan,
+int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan, const json_t *brief,
                       struct sw_error *err);
 
 /* Forget a job with its attempts and events. SW_E_CONFLICT unless it is over. */

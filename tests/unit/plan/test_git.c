@@ -30,6 +30,14 @@ static int leave(void **state)
     return 0;
 }
 
+/* Beside the repositories of a test: a folder of state, as a session has one. */
+static void look(const char *home, const char *folder, struct sw_git *out)
+{
+    sw_autofree char *state_dir = sw_path_join(home, "state");
+
+    sw_git_look(folder, state_dir, out);
+}
+
 static void sh(const char *folder, const char *text)
 {
     sw_autofree char *whole = sw_format(
@@ -59,7 +67,7 @@ static void a_clean_repository_has_commit_and_branch(void **state)
 
     sh(*state, "git init -q -b main r && cd r && mkdir sub && echo 1 > sub/a && git add . && git commit -qm x");
     commit = output_of(below, "git rev-parse HEAD");
-    sw_git_look(below, &git);
+    look(*state, below, &git);
     assert_string_equal(git.commit, commit);
     assert_string_equal(git.branch, "main");
     assert_true(git.looked);
@@ -75,7 +83,7 @@ static void changes_are_shown_and_files_of_credentials_are_not(void **state)
 
     sh(*state, "git init -q -b main r && cd r && echo 1 > a && echo 1 > .env && echo x > .gitignore && git add -f . && "
                "git commit -qm x && git pack-refs --all && echo 2 > a && echo canary > .env && touch new x");
-    sw_git_look(folder, &git);
+    look(*state, folder, &git);
     assert_non_null(git.commit);
     assert_true(git.looked);
     assert_non_null(strstr(git.diff.data, "\n-1\n+2\n"));
@@ -84,15 +92,16 @@ static void changes_are_shown_and_files_of_credentials_are_not(void **state)
     assert_false(git.cut);
 }
 
-static void a_long_diff_is_cut(void **state)
+static void a_long_diff_is_cut_after_a_whole_line(void **state)
 {
     sw_auto(sw_git) struct sw_git git = { 0 };
     sw_autofree char *folder = sw_path_join(*state, "r");
 
-    sh(*state, "git init -q r && cd r && echo 1 > a && git add . && git commit -qm x && seq 1 100000 > a");
-    sw_git_look(folder, &git);
+    sh(*state, "git init -q r && cd r && echo 1 > a && git add . && git commit -qm x && seq 1 1500000 > a");
+    look(*state, folder, &git);
     assert_true(git.looked && git.cut);
-    assert_int_equal(git.diff.length, SW_GIT_DIFF_MAX);
+    assert_in_range(git.diff.length, SW_GIT_DIFF_MAX - 16, SW_GIT_DIFF_MAX);
+    assert_int_equal(git.diff.data[git.diff.length - 1], '\n');
 }
 
 static void a_repository_starts_no_program_of_its_own(void **state)
@@ -105,10 +114,53 @@ static void a_repository_starts_no_program_of_its_own(void **state)
                "git config filter.f.process 'touch ../ran' && git config diff.d.textconv 'touch ../ran; cat' && "
                "git config diff.d.command 'touch ../ran' && git config core.fsmonitor 'touch ../ran' && "
                "git config core.pager 'touch ../ran' && git config diff.external 'touch ../ran' && sleep 0.01 && echo 2 > a");
-    sw_git_look(folder, &git);
+    look(*state, folder, &git);
     assert_true(git.looked);
     assert_true(git.diff.length > 0);
     assert_false(sw_file_exists(mark));
+}
+
+/* git asks a submodule for its own changes with another git, which reads the submodule's configuration. */
+static void a_submodule_starts_no_program_of_its_own(void **state)
+{
+    sw_auto(sw_git) struct sw_git git = { 0 };
+    sw_autofree char *folder = sw_path_join(*state, "r"), *mark = sw_path_join(*state, "ran");
+
+    sh(*state, "git init -q r && cd r && git init -q sub && cd sub && echo 1 > a && git add . && git commit -qm x && "
+               "git config core.fsmonitor 'touch ../../ran; false' && echo 2 > a && cd .. && echo 1 > b && "
+               "git -c core.fsmonitor= add b sub && git commit -qm x && rm -f ../ran && echo 2 > b");
+    look(*state, folder, &git);
+    assert_true(git.looked && git.diff.length > 0);
+    assert_false(sw_file_exists(mark));
+}
+
+/* What the user's shell says to git is not said to ours; a file that only this clone ignores is none of the job's. */
+static void variables_of_git_and_excluded_files_change_nothing(void **state)
+{
+    sw_auto(sw_git) struct sw_git git = { 0 };
+    sw_autofree char *folder = sw_path_join(*state, "r");
+
+    sh(*state, "git init -q -b main r && cd r && echo 1 > a && echo 1 > id_rsa && git add . && git commit -qm x && "
+               "echo 2 > a && echo canary > id_rsa && touch mine && echo mine > .git/info/exclude");
+    setenv("GIT_LITERAL_PATHSPECS", "1", 1);
+    setenv("GIT_DIR", "/nonexistent", 1);
+    look(*state, folder, &git);
+    unsetenv("GIT_LITERAL_PATHSPECS");
+    unsetenv("GIT_DIR");
+    assert_true(git.looked);
+    assert_non_null(strstr(git.diff.data, "+2\n"));
+    assert_null(strstr(git.diff.data, "canary"));
+    assert_int_equal(git.untracked, 0);
+}
+
+static void without_a_repository_nothing_is_made_or_started(void **state)
+{
+    sw_auto(sw_git) struct sw_git git = { 0 };
+    sw_autofree char *state_dir = sw_path_join(*state, "state");
+
+    look(*state, *state, &git);
+    assert_null(git.root);
+    assert_false(sw_file_exists(state_dir));
 }
 
 static void work_trees_and_detached_heads_are_found(void **state)
@@ -118,10 +170,10 @@ static void work_trees_and_detached_heads_are_found(void **state)
 
     sh(*state, "git init -q -b main r && cd r && echo 1 > a && git add . && git commit -qm x && "
                "git worktree add -q -b side ../w && git checkout -q --detach && echo 2 > ../w/a");
-    sw_git_look(folder, &git);
+    look(*state, folder, &git);
     assert_string_equal(git.branch, "side");
     assert_true(git.looked && git.diff.length > 0);
-    sw_git_look(first, &other);
+    look(*state, first, &other);
     assert_null(other.branch);
     assert_string_equal(other.commit, git.commit);
     assert_int_equal(other.diff.length, 0);
@@ -132,14 +184,14 @@ static void without_a_repository_or_a_commit_there_is_nothing(void **state)
     sw_auto(sw_git) struct sw_git none = { 0 }, empty = { 0 }, lying = { 0 };
     sw_autofree char *folder = sw_path_join(*state, "r"), *liar = sw_path_join(*state, "l");
 
-    sw_git_look(*state, &none);
+    look(*state, *state, &none);
     assert_null(none.root);
     sh(*state, "git init -q -b main r && mkdir -p l/.git && echo 'ref: ../../../etc/passwd' > l/.git/HEAD");
-    sw_git_look(folder, &empty);
+    look(*state, folder, &empty);
     assert_non_null(empty.root);
     assert_null(empty.commit);
     assert_false(empty.looked);
-    sw_git_look(liar, &lying);
+    look(*state, liar, &lying);
     assert_null(lying.commit);
     assert_null(lying.branch);
 }
@@ -149,8 +201,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_clean_repository_has_commit_and_branch, enter, leave),
         cmocka_unit_test_setup_teardown(changes_are_shown_and_files_of_credentials_are_not, enter, leave),
-        cmocka_unit_test_setup_teardown(a_long_diff_is_cut, enter, leave),
+        cmocka_unit_test_setup_teardown(a_long_diff_is_cut_after_a_whole_line, enter, leave),
         cmocka_unit_test_setup_teardown(a_repository_starts_no_program_of_its_own, enter, leave),
+        cmocka_unit_test_setup_teardown(a_submodule_starts_no_program_of_its_own, enter, leave),
+        cmocka_unit_test_setup_teardown(variables_of_git_and_excluded_files_change_nothing, enter, leave),
+        cmocka_unit_test_setup_teardown(without_a_repository_nothing_is_made_or_started, enter, leave),
         cmocka_unit_test_setup_teardown(work_trees_and_detached_heads_are_found, enter, leave),
         cmocka_unit_test_setup_teardown(without_a_repository_or_a_commit_there_is_nothing, enter, leave),
     };

@@ -20,7 +20,7 @@
 static json_t *request_json(const struct sw_request *request, const char *base_dir)
 {
     return sw_json_object(
-        SW_SUB_COPY("job", request->job ? sw_document_value(request->job) : json_null()),
+        SW_SUB("job", request->job ? sw_spec_written(request->job) : json_null()),
         SW_SUB_COPY("flags", request->flags),
         SW_SUB_COPY("argv", request->argv ? request->argv : json_null()),
         SW_STR("base_dir", base_dir));

@@ -196,6 +196,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     sw_auto(json) json_t *refused = json_object();
     struct api_asking asking = { .refused = refused };
     struct sw_spec_input input = { .job = request->job, .flags = flags, .env = api_asking_env,
+                                   .env_source = api_asking_source,
                                    .default_platform = sw_platform_at(0)->name, .choice = out->choice };
 
     if (api_need(session, err) < 0)

@@ -174,11 +174,12 @@ static void take_word(struct toml *t, struct sw_buf *word)
     }
 }
 
-static json_t *read_word(struct toml *t)
+static json_t *read_word(struct toml *t, sw_where where)
 {
     sw_auto(sw_buf) struct sw_buf buffer = SW_BUF_INIT, integer = SW_BUF_INIT, real = SW_BUF_INIT;
     struct sw_position place = t->place;
     const char *word, *type;
+    json_t *value = NULL;
     char date[48];
     int base;
 
@@ -189,10 +190,13 @@ static json_t *read_word(struct toml *t)
     if (is_infinite_or_nan(word))
         return special_leaf(t, word, place);
     base = integer_base(word, &integer);
-    if (base)
-        return integer_leaf(t, sw_buf_text(&integer), base, place);
-    if (clean_real(word, &real))
-        return real_leaf(t, sw_buf_text(&real), place);
+    if (base || clean_real(word, &real)) {
+        value = base ? integer_leaf(t, sw_buf_text(&integer), base, place)
+                     : real_leaf(t, sw_buf_text(&real), place);
+        if (value)
+            sw_positions_write(t->source->positions, where, value, word);
+        return value;
+    }
     type = toml_date(word, date);
     if (type)
         return leaf(t, type, json_string(date), date, strlen(date));
@@ -275,6 +279,6 @@ json_t *toml_read_value(struct toml *t, sw_where where, int depth)
     case '{':
         return read_inline_table(t, where, depth);
     default:
-        return read_word(t);
+        return read_word(t, where);
     }
 }

@@ -52,6 +52,7 @@ struct sw_spec_input {
     const struct sw_spec_platform *platforms;
     size_t platform_count;
     sw_env_fn *env;                         /* values of variables; NULL: there are none */
+    sw_env_fn *env_source;                  /* where such a value is from, in words; may be NULL */
     void *env_context;
     const char *default_platform;           /* when nothing says otherwise */
     size_t choice;                          /* which of a list of platforms, from 0 */
@@ -100,6 +101,9 @@ extern const struct sw_option sw_spec_keys[];     /* the job file's keys (spec_k
  * append. Refused like a job file would be, and then nothing is changed. */
 int sw_spec_set_text(json_t *flags, const struct sw_spec_platform *platforms, size_t count,
                      const char *key, const char *text, struct sw_error *err);
+
+/* The job file's value for keeping: texts of `env`, `labels` and `args` as they were written. Owned. */
+json_t *sw_spec_written(const struct sw_document *job);
 
 /* Does this variable need trust when a folder's .env gives it? */
 bool sw_spec_variable_needs_trust(const struct sw_spec_platform *platforms, size_t count,

@@ -202,6 +202,7 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
         spec_complain(check, "a job is a map of keys such as 'command: ...'");
     json_object_foreach((json_t *)document, key, value) {
         const struct sw_option *row = sw_option_find(sw_spec_keys, key);
+        bool is_home = check->origin == SPEC_FILE && sw_text_starts(key, SPEC_ANCHORS);
         const struct sw_spec_platform *platform =
             row ? NULL : spec_platform(check->platforms, check->platform_count, key);
         const char *name = platform ? platform->name : key;
@@ -213,7 +214,7 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
         checked = row        ? spec_check_value(check, row, value)
                   : platform ? check_block(check, platform, value)
                              : NULL;
-        if (!row && !platform)
+        if (!row && !platform && !is_home)
             unknown_top_key(check, key);
         if (checked && json_object_get(values, name))
             spec_complain(check, "'%s' and '%s' are one platform: keep one of the blocks", name,
@@ -266,4 +267,32 @@ void spec_warn_credentials(struct spec_check *check, const json_t *values)
         spec_leave(check, inner);
     }
     spec_leave(check, mark);
+}
+
+/* Numbers at the first level below a key, as texts where they were written in another way. */
+static void write_numbers(const struct sw_document *job, const char *key, json_t *map)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(map, name, value) {
+        sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+
+        if (!json_is_number(value))
+            continue;
+        sw_path_add_key(&path, key);
+        sw_path_add_key(&path, name);
+        json_object_set_new(map, name,
+                            spec_number_as_written(value, sw_document_written(job, sw_buf_text(&path))));
+    }
+}
+
+json_t *sw_spec_written(const struct sw_document *job)
+{
+    json_t *value = json_deep_copy(sw_document_value(job));
+
+    for (const struct sw_option *row = sw_spec_keys; row->name; row++)
+        if (row->type == SW_TEXT_MAP || row->as_written)
+            write_numbers(job, row->name, json_object_get(value, row->name));
+    return value;
 }

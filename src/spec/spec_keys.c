@@ -30,7 +30,7 @@ static const char *const annotation_formats[] = { "json", "jsonl", "csv", NULL }
 static const char *const output_types[] = { "folder", "file", NULL };
 
 static const struct sw_option selective_fields[] = {
-    { "annotation", SW_TEXT, .required = true,
+    { "annotation", SW_TEXT, .required = true, .variables = true,
       .help = "the input that names them, as it is declared here" },
     { "keys", SW_TEXTS, .required = true, .help = "fields of it that hold names of files" },
     { "format", SW_CHOICE, .choices = annotation_formats,
@@ -39,7 +39,7 @@ static const struct sw_option selective_fields[] = {
 };
 
 static const struct sw_option input_fields[] = {
-    { "from", SW_TEXT, .required = true, .help = "where it comes from: a path or a URI" },
+    { "from", SW_TEXT, .required = true, .variables = true, .help = "where it comes from: a path or a URI" },
     { "selective", SW_GROUP, .fields = selective_fields,
       .help = "of a folder, only the files that another input names" },
     { "extract", SW_FLAG, .help = "unpack archives; true for what comes from elsewhere" },
@@ -47,7 +47,8 @@ static const struct sw_option input_fields[] = {
 };
 
 static const struct sw_option config_input_fields[] = {
-    { "container_path", SW_TEXT, .help = "folder it is put into; by its place when not given" },
+    { "container_path", SW_TEXT, .variables = true,
+      .help = "folder it is put into; by its place when not given" },
     { "selective", SW_GROUP, .fields = selective_fields,
       .help = "of a folder, only the files that another input names" },
     { "extract_to_parent", SW_FLAG, .help = "unpack an archive beside itself, without a folder" },
@@ -63,21 +64,24 @@ static const struct sw_option config_output_fields[] = {
 };
 
 static const struct sw_option output_fields[] = {
-    { "to", SW_TEXT, .help = "where it goes: a path or a URI; {id} is the job's id, {split_id} its split" },
+    { "to", SW_TEXT, .variables = true,
+      .help = "where it goes: a path or a URI; {id} is the job's id, {split_id} its split" },
     { "every", SW_DURATION, .least = SECOND, .help = "how often it is copied while the job runs" },
     { "exclude", SW_TEXTS, .help = "file patterns that stay behind" },
     { 0 }
 };
 
 static const struct sw_option checkpoint_fields[] = {
-    { "dir", SW_TEXT, .required = true, .help = "folder the job writes its checkpoints to" },
+    { "dir", SW_TEXT, .required = true, .variables = true,
+      .help = "folder the job writes its checkpoints to" },
     { "resume", SW_CHOICE, .choices = resumes, .initial = "auto",
       .help = "whether a new attempt starts from the last checkpoint" },
     { 0 }
 };
 
 static const struct sw_option code_fields[] = {
-    { "root", SW_TEXT, .initial = ".", .help = "folder of the code that travels with the job" },
+    { "root", SW_TEXT, .initial = ".", .variables = true,
+      .help = "folder of the code that travels with the job" },
     { "include", SW_TEXTS, .help = "what of it travels; all when not given" },
     { "exclude", SW_TEXTS, .help = "what of it stays behind" },
     { "recipe", SW_TEXT, .help = "of folders below recipes/, the one that travels" },
@@ -121,20 +125,21 @@ static const struct sw_option notify_fields[] = {
 };
 
 static const struct sw_option python_fields[] = {
-    { "venv", SW_TEXT, .help = "folder of the virtual environment (with pyvenv.cfg)" },
-    { "script", SW_TEXT, .required = true, .help = "script that its interpreter runs" },
+    { "venv", SW_TEXT, .variables = true, .help = "folder of the virtual environment (with pyvenv.cfg)" },
+    { "script", SW_TEXT, .required = true, .variables = true, .help = "script that its interpreter runs" },
     { "args", SW_TEXTS, .help = "arguments; {config_path}, {results_dir}, {job_id} are filled in" },
     { 0 }
 };
 
 const struct sw_option sw_spec_keys[] = {
-    { "name", SW_TEXT, .flag = "name", .help = "what the job is called; its id begins with it" },
-    { "image", SW_TEXT, .flag = "image", .help = "container image to run in" },
+    { "name", SW_TEXT, .flag = "name", .variables = true,
+      .help = "what the job is called; its id begins with it" },
+    { "image", SW_TEXT, .flag = "image", .variables = true, .help = "container image to run in" },
     { "command", SW_TEXT, .trust = SW_TRUST_PROFILE,
       .help = "shell text to run; {config_path}, {results_dir}, {job_id} are filled in" },
     { "argv", SW_TEXTS, .flag = "", .trust = SW_TRUST_PROFILE,
       .help = "the command as separate words, run without a shell" },
-    { "args", SW_FREE, .trust = SW_TRUST_PROFILE,
+    { "args", SW_FREE, .trust = SW_TRUST_PROFILE, .as_written = true,
       .help = "options for the command: a map, each becomes --NAME VALUE" },
     { "flags", SW_TEXTS, .trust = SW_TRUST_PROFILE,
       .help = "options without a value: each becomes --NAME" },
@@ -154,7 +159,7 @@ const struct sw_option sw_spec_keys[] = {
       .help = "what starts the processes on each node" },
     { "world_size", SW_CHOICE, .choices = world_sizes, .initial = "nodes",
       .help = "what WORLD_SIZE counts" },
-    { "env", SW_TEXT_MAP, .flag = "env", .help = "environment variables of the command" },
+    { "env", SW_TEXT_MAP, .flag = "env", .variables = true, .help = "environment variables of the command" },
     { "secrets", SW_TEXTS, .flag = "secret", .unites = true,
       .help = "names of environment variables whose values are handed over safely" },
     { "inputs", SW_MAP_OF, .trust = SW_TRUST_PROFILE, .fields = input_fields, .flag = "input",
@@ -166,16 +171,16 @@ const struct sw_option sw_spec_keys[] = {
       .help = "places of config, or names of args, that are inputs, and how they are fetched" },
     { "config_outputs", SW_MAP_OF, .fields = config_output_fields, .list_shorthand = true,
       .help = "places of config, or names of args, that the job writes to" },
-    { "cache", SW_TEXT, .trust = SW_TRUST_PROFILE,
+    { "cache", SW_TEXT, .trust = SW_TRUST_PROFILE, .variables = true,
       .help = "folder that jobs share: s3://BUCKET/KEY is kept as CACHE/BUCKET/KEY" },
-    { "outputs", SW_MAP_OF, .trust = SW_TRUST_PROFILE, .fields = output_fields,
+    { "outputs", SW_MAP_OF, .trust = SW_TRUST_PROFILE, .fields = output_fields, .variables = true,
       .flag = "output", .list_shorthand = true,
       .help = "path in the job: where it goes; or a plain list of paths" },
     { "checkpoint", SW_GROUP, .fields = checkpoint_fields,
       .help = "where checkpoints are, and whether to resume" },
     { "code", SW_GROUP, .trust = SW_TRUST_PROFILE, .fields = code_fields,
       .help = "code that travels with the job" },
-    { "mounts", SW_TEXTS, .trust = SW_TRUST_PROFILE, .flag = "mount",
+    { "mounts", SW_TEXTS, .trust = SW_TRUST_PROFILE, .flag = "mount", .variables = true,
       .help = "folders to mount, SOURCE:TARGET[:FLAGS], or repositories, git+URL@REF:TARGET" },
     { "retry", SW_GROUP, .fields = retry_fields, .help = "when and how often to try again" },
     { "guard", SW_GROUP, .fields = guard_fields, .help = "watch for a job that stands still" },
@@ -185,10 +190,10 @@ const struct sw_option sw_spec_keys[] = {
       .help = "where the job's changes are posted" },
     { "watcher", SW_FLAG, .initial = "true", .flag = "no-watcher",
       .help = "a process looks after the job when it is left alone and needs that" },
-    { "labels", SW_TEXT_MAP, .flag = "label", .help = "labels to select jobs by" },
+    { "labels", SW_TEXT_MAP, .flag = "label", .variables = true, .help = "labels to select jobs by" },
     { "platform", SW_TEXTS, .flag = "platform", .env = "SLIPWAY_PLATFORM",
       .help = "where to run: one name, or an ordered list of them" },
-    { "workdir", SW_TEXT, .flag = "workdir", .trust = SW_TRUST_PROFILE,
+    { "workdir", SW_TEXT, .flag = "workdir", .trust = SW_TRUST_PROFILE, .variables = true,
       .help = "folder the command runs in" },
     { "grace", SW_DURATION, .flag = "grace", .initial = SW_GRACE, .most = DAY,
       .help = "time between TERM and KILL when the job is stopped" },

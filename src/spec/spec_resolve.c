@@ -51,6 +51,7 @@ static void resolving_done(struct resolving *now)
     }
     json_decref(now->level.values);
     json_decref(now->level.sources);
+    json_decref(now->check.variables);
     json_decref(now->check.warnings);
     json_decref(now->check.untrusted);
 }
@@ -68,6 +69,10 @@ static void resolving_init(struct resolving *now, const struct sw_spec_input *in
     now->check.platforms = input->platforms;
     now->check.platform_count = input->platform_count;
     now->check.problems = &now->problems;
+    now->check.env = input->env;
+    now->check.env_source = input->env_source;
+    now->check.env_context = input->env_context;
+    now->check.variables = json_array();
     now->check.warnings = json_array();
     now->check.untrusted = json_array();
 }
@@ -259,6 +264,22 @@ static void check_secrets(struct resolving *now)
     }
 }
 
+/* A secret's value is no text of the job: not under another name either. */
+static void check_variables(struct resolving *now)
+{
+    const json_t *secrets = json_object_get(now->level.values, "secrets");
+    size_t i, k;
+    json_t *used, *secret;
+
+    json_array_foreach(now->check.variables, i, used)
+        json_array_foreach(secrets, k, secret)
+            if (strcmp(json_string_value(secret), sw_json_str(used, "name")) == 0)
+                spec_problem(&now->problems, sw_json_str(used, "where"),
+                             "%s${%s} is one of 'secrets:', whose values are written nowhere: the command "
+                             "finds it in its environment", sw_json_str(used, "subject"),
+                             sw_json_str(used, "name"));
+}
+
 static void check_env(struct resolving *now)
 {
     bool splits = json_object_get(now->level.values, "splits");
@@ -370,6 +391,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         spec_add_defaults(&now.level, &now.check, now.platform);
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);
+        check_variables(&now);
         check_env(&now);
         check_labels(&now);
         spec_check_config_paths(&now.level, &now.problems);

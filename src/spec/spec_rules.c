@@ -133,7 +133,7 @@ static const struct spec_rule rules[] = {
     { "inputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
     { "outputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
     { "cache", SPEC_ON_VALUE, is_absolute, "an absolute path without '..'",
-      "{\"pattern\": \"^/\", \"not\": {\"pattern\": \"(^|/)\\\\.\\\\.(/|$)\"}}" },
+      "{\"pattern\": \"^(/|[$][{])\", \"not\": {\"pattern\": \"(^|/)\\\\.\\\\.(/|$)\"}}" },
     { "code.recipe", SPEC_ON_VALUE, is_folder_name, "the name of a folder below recipes/",
       "{\"pattern\": \"^[^/]+$\"}" },
     { "flags", SPEC_ON_EACH, is_option_name, "the name of an option",

@@ -422,6 +422,26 @@ SW_API int sw_collect_again_many(struct sw_session *session, const char *const *
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
                    const char *const *argv, int *exit_status, struct sw_error *err);
 
+/* A TCP port of a job, at a port of this machine's loopback address. */
+#define SW_FORWARD_SAME (-1)
+struct sw_forward {
+    int port;                 /* of the job */
+    int local;                /* 0: any free one; SW_FORWARD_SAME: the same number if it is free, else any */
+};
+struct sw_forward_calls {
+    size_t size;              /* sizeof(struct sw_forward_calls) */
+    /* `port` can be used from now on, and its `local` is filled in; or a connection came to nothing, for
+     * this reason. Required. */
+    void (*tell)(void *context, const struct sw_forward *port, const char *trouble);
+    int (*idle)(void *context);   /* at least twice a second; non-zero: stop, SW_E_INTERRUPTED; or NULL */
+    void *context;
+};
+/* Forward ports of a running job until it is over: 0. What listens there is asked for when a client
+ * connects. SW_E_CONFLICT: the job does not run, or a port that was asked for is in use; SW_E_UNSUPPORTED:
+ * the platform has no way there. */
+SW_API int sw_forward(struct sw_session *session, const char *id, int replica, struct sw_forward *ports,
+                      size_t count, const struct sw_forward_calls *calls, struct sw_error *err);
+
 /* Leftovers of jobs that this store does not know: JSON array of {"platform","what","where","job",
  * "owner","kept","removed"}. Only with `remove` anything is touched, and only what this store left:
  * "owner" names whose the rest is, "kept" says why something of ours stays. */

@@ -26,6 +26,23 @@ static int await_start(struct sw_session *session, const char *id, struct sw_err
     }
 }
 
+int api_job_running(struct sw_session *session, const char *id, int replica, struct api_job *out,
+                    struct sw_error *err)
+{
+    if (await_start(session, id, err) < 0 ||
+        api_job_reach(session, id, out, err) < 0)
+        return -1;
+    if (out->row.state != SW_RUNNING) {
+        sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id, sw_state_name(out->row.state));
+        return sw_hint(err, out->row.phase == SW_PHASE_OVER
+                                ? "`slipway logs %s` shows what it printed"
+                                : "`slipway why %s` says what it waits for", id);
+    }
+    if (replica < 0 || replica >= api_replicas(&out->row))
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);
+    return 0;
+}
+
 int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
             const char *const *argv, int *exit_status, struct sw_error *err)
 {
@@ -38,19 +55,11 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
 
     if (argc < 1)
         return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
-    if (await_start(session, id, err) < 0 || api_job_reach(session, id, &job, err) < 0)
+    if (api_job_running(session, id, replica, &job, err) < 0)
         return -1;
     if (!job.platform->exec_open)
         return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "
                        "%s", job.platform->name);
-    if (job.row.state != SW_RUNNING) {
-        sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id, sw_state_name(job.row.state));
-        return sw_hint(err, job.row.phase == SW_PHASE_OVER
-                                ? "`slipway logs %s` shows what it printed"
-                                : "`slipway why %s` says what it waits for", id);
-    }
-    if (replica < 0 || replica >= api_replicas(&job.row))
-        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);
     words = sw_alloc(((size_t)argc + 1) * sizeof *words);
     memcpy(words, argv, (size_t)argc * sizeof *words);
     what.argv = words;

@@ -22,7 +22,7 @@
 #define VERBS(_, group)                                                                            \
     group("Run") _(run) _(rerun) _(plan) _(preflight) _(entrypoint)                                         \
     group("Watch") _(ps) _(status) _(why) _(logs) _(events) _(diff) _(replicas) _(wait) _(watch) _(top)    \
-    group("Act") _(cancel) _(retry) _(exec) _(adopt) _(rm)                                         \
+    group("Act") _(cancel) _(retry) _(exec) _(forward) _(adopt) _(rm)                                         \
     group("Data") _(results) _(get) _(cp) _(ls) _(check)                                           \
     group("Set up") _(platforms) _(inventory) _(doctor) _(trust) _(watcher) _(gc) _(schema)        \
         _(report) _(completion) _(version) _(help)
@@ -87,7 +87,7 @@ static const char *const familiar[][2] = {
     { "prune", "gc" }, { "clean", "gc" }, { "download", "get" }, { "fetch", "get" }, { "pull", "get" },
     { "copy", "cp" }, { "sync", "cp" }, { "sinfo", "inventory" }, { "gpus", "inventory" },
     { "nodes", "inventory" }, { "import", "adopt" }, { "validate", "preflight" }, { "dryrun", "plan" },
-    { "monitor", "top" }, { "dashboard", "top" }, { "backends", "platforms" }, { "clouds", "platforms" },
+    { "monitor", "top" }, { "port-forward", "forward" }, { "tunnel", "forward" }, { "dashboard", "top" }, { "backends", "platforms" }, { "clouds", "platforms" },
 };
 
 static const char *familiar_word(const char *name)

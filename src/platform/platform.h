@@ -261,6 +261,11 @@ struct sw_platform {
     int (*exec_open)(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
                      struct sw_stream **out, struct sw_error *err);
 
+    /* Connect to a TCP port that a running replica listens at, on the loopback address of its own place; *out is
+     * owned by the caller. read() puts what comes as output 1, and words about a failure as output 2. Optional. */
+    int (*port_open)(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                     struct sw_stream **out, struct sw_error *err);
+
     /* What carries our mark and belongs to no job of this store: JSON array of {"what","where",
      * "job","owner","kept","removed"}; "owner": whose it is, when it is not this store's; "kept": why it
      * stays. Optional. */

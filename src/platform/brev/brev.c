@@ -174,6 +174,12 @@ static int brev_exec_open(struct sw_connection *conn, const struct sw_jobref *jo
     ASK(conn, job, got, -1, docker_exec_open(docker, job, what, out, &why));
 }
 
+static int brev_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                          struct sw_stream **out, struct sw_error *err)
+{
+    ASK(conn, job, got, -1, docker_port_open(docker, job, replica, port, out, &why));
+}
+
 /* What was brought here before its instance was deleted is still here. */
 static char *brev_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
@@ -249,6 +255,7 @@ const struct sw_platform sw_platform_brev = {
     .adopt = brev_adopt,
     .jobs = brev_jobs,
     .exec_open = brev_exec_open,
+    .port_open = brev_port_open,
     .orphans = brev_orphans,
     .inventory = brev_inventory,
 };

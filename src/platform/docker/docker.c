@@ -159,6 +159,7 @@ const struct sw_platform sw_platform_docker = {
     .adopt = docker_adopt,
     .jobs = docker_jobs,
     .exec_open = docker_exec_open,
+    .port_open = docker_port_open,
     .orphans = docker_orphans,
     .inventory = docker_inventory,
 };

@@ -362,6 +362,7 @@ SW_PLATFORM_SLOT(docker, list_path);
 SW_PLATFORM_SLOT(docker, adopt);
 SW_PLATFORM_SLOT(docker, jobs);
 SW_PLATFORM_SLOT(docker, exec_open);
+SW_PLATFORM_SLOT(docker, port_open);
 SW_PLATFORM_SLOT(docker, orphans);
 SW_PLATFORM_SLOT(docker, inventory);
 SW_PLATFORM_SLOT(docker, log_fetch);

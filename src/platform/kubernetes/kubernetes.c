@@ -208,6 +208,7 @@ const struct sw_platform sw_platform_kubernetes = {
     .adopt = kubernetes_adopt,
     .jobs = kubernetes_jobs,
     .exec_open = kubernetes_exec_open,
+    .port_open = kubernetes_port_open,
     .orphans = kubernetes_orphans,
     .inventory = kubernetes_inventory,
 };

@@ -18,6 +18,7 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "plan/mounts.h"
+#include "platform/kit/port.h"
 
 #define FILLS(member) SW_FILLS(struct local_job_options, member)
 
@@ -190,6 +191,16 @@ static int local_hurry(struct sw_connection *conn, const struct sw_jobref *job, 
     return local_pauses(folder) ? local_flag(folder, LOCAL_NOW, err) : 0;
 }
 
+/* A job has the network of this machine. */
+static int local_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                           struct sw_stream **out, struct sw_error *err)
+{
+    (void)conn;
+    (void)job;
+    (void)replica;
+    return sw_port_open_here(port, out, err);
+}
+
 const struct sw_platform sw_platform_local = {
     .name = "local",
     .summary = "this machine: processes watched by a supervisor, no container",
@@ -222,6 +233,7 @@ const struct sw_platform sw_platform_local = {
     .adopt = local_adopt,
     .jobs = local_jobs,
     .exec_open = local_exec_open,
+    .port_open = local_port_open,
     .orphans = local_orphans,
     .inventory = local_inventory,
 };

@@ -349,5 +349,6 @@ const struct sw_platform sw_platform_slurm = {
     .adopt = slurm_adopt,
     .jobs = slurm_jobs,
     .exec_open = slurm_exec_open,
+    .port_open = slurm_port_open,
     .inventory = slurm_inventory,
 };

@@ -20,8 +20,8 @@
 
 enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
-static int make_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
-                       int replica, char *const argv[], struct sw_error *err)
+int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                      char *const argv[], struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf beside = SW_BUF_INIT;
@@ -175,7 +175,7 @@ int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
 
     *step = (struct slurm_step){ .stream = { .ops = &ops, .fd = -1 }, .conn = conn, .script = SW_BUF_INIT,
                                  .input = { .fd = -1 } };
-    if (make_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
+    if (slurm_exec_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
         open_input(step, what->fds[0], err) < 0) {
         step_close(&step->stream);
         return -1;

@@ -316,9 +316,11 @@ struct sw_log_options {
     void (*attempt_began)(void *context, int attempt);
     bool times;               /* tell the times where that costs questions, too */
     bool one_replica;         /* only that rank; false: all, and each piece tells its rank */
+    bool whole_lines;         /* pieces end at line ends also of one rank; a line of more than 64 KiB comes
+                                 in parts, the last line of a log as it is */
 };
 /* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends
- * whenever more than one replica is read. `at_ms` tells when they were written (0: not known); a
+ * whenever more than one replica or job is read. `at_ms` tells when they were written (0: not known); a
  * piece holds bytes of one time only. Non-zero stops. */
 typedef int sw_log_fn(void *context, int replica, int64_t at_ms, const char *bytes,
                       size_t length);
@@ -326,6 +328,18 @@ typedef int sw_log_fn(void *context, int replica, int64_t at_ms, const char *byt
 SW_API int sw_logs(struct sw_session *session, const char *id,
                    const struct sw_log_options *options, sw_log_fn *fn, void *context,
                    struct sw_error *err);
+
+struct sw_log_job {           /* one of several */
+    const char *id;
+    void *context;            /* for `fn` and attempt_began(): whose log it is */
+};
+/* The same for many: followed all at once until all are over, else read one after the other. One that
+ * cannot be read stops no other. `tell` (may be NULL) hears of each when its log was read to the end or
+ * could not be; `tell` and idle() get `context`. 0: all went well; -1: err is that of the first that did
+ * not. */
+SW_API int sw_logs_many(struct sw_session *session, const struct sw_log_job *jobs, size_t count,
+                        const struct sw_log_options *options, sw_log_fn *fn, sw_outcome_fn *tell,
+                        void *context, struct sw_error *err);
 
 /* ---- act ------------------------------------------------------------------------------ */
 
@@ -476,6 +490,11 @@ SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err)
  * sw_copy() tells it. Links stay links; one that leads out of the results is left out. */
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
+struct sw_copy_options;
+/* Only what `include` and `exclude` of the options leave; its other members are not used. Where the platform
+ * sends results as one stream, all of them travel first. */
+SW_API char *sw_get_results_matching(struct sw_session *session, const char *id, const char *to,
+                                     const struct sw_copy_options *options, struct sw_error *err);
 
 /* ---- data ------------------------------------------------------------------------------- */
 

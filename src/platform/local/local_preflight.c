@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "platform/local/local_gpu.h"
+#include "platform/local/local_room.h"
 
 static int check_launcher(const struct sw_plan *plan, struct sw_error *err)
 {
@@ -137,12 +137,15 @@ static int check_gpus(const struct local_job *job, struct sw_error *err)
                                    : "`slipway inventory local` shows what is here");
 }
 
+/* All nodes of a job share this machine. */
 static int check_room(const struct sw_plan *plan, struct sw_error *err)
 {
-    struct sysinfo info = { 0 };
-    int64_t memory = sysinfo(&info) == 0 ? (int64_t)info.totalram * info.mem_unit : 0;
+    struct room machine = room_of_machine();
+    struct sw_plan whole = *plan;
 
-    return sw_plan_fits(plan, "this machine", (double)sysconf(_SC_NPROCESSORS_ONLN), memory, err);
+    whole.cpus *= plan->nodes;
+    whole.memory_bytes *= plan->nodes;
+    return sw_plan_fits(&whole, "this machine", machine.cpus, machine.memory_bytes, err);
 }
 
 /* Where results are to be put: a folder that cannot be made there would be found out after the run. */
@@ -213,14 +216,12 @@ static void add(json_t *rows, const char *check, bool ok, const char *message, c
 
 static void add_machine(json_t *rows)
 {
-    struct sysinfo info = { 0 };
+    struct room machine = room_of_machine();
     sw_autofree char *message = NULL;
     char memory[32];
 
-    if (sysinfo(&info) < 0)
-        return;
-    sw_size_format((int64_t)info.totalram * info.mem_unit, memory);
-    message = sw_format("%ld CPUs, %s of memory", sysconf(_SC_NPROCESSORS_ONLN), memory);
+    sw_size_format(machine.memory_bytes, memory);
+    message = sw_format("%g CPU%s, %s of memory", machine.cpus, machine.cpus == 1 ? "" : "s", memory);
     add(rows, "machine", true, message, NULL);
 }
 

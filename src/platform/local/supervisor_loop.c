@@ -227,7 +227,9 @@ void sup_turn(struct sup *sup, int64_t until_ms)
 {
     struct pollfd fds[FIXED_FDS + LOCAL_REPLICAS_MAX];
     int64_t now = sw_monotonic_ms();
-    int queue = sup->queue ? gpu_queue_watch(sup->queue) : -1;
+    int queue = sup->queue        ? gpu_queue_watch(sup->queue)
+                : sup->room_queue ? room_queue_watch(sup->room_queue)
+                                  : -1;
 
     fds[0] = (struct pollfd){ .fd = sup->signal_fd, .events = POLLIN };
     fds[1] = (struct pollfd){ .fd = sup->watch_fd, .events = POLLIN };

@@ -12,6 +12,10 @@
  *     untouched. `err` may be NULL.
  *   - A session may be used from several threads. sw_close() must come last.
  *   - Structures that may grow begin with `size`; set it to sizeof, leave the rest zero.
+ *   - A document is a JSON object that begins with "version" (1). Within a version fields are added, but
+ *     none changes its meaning or goes away. Times are ISO 8601 texts in UTC (NAME_at), lengths of time
+ *     milliseconds (NAME_ms); null where something is not known or there is none. sw_output_schema() has
+ *     every field.
  */
 #ifndef SLIPWAY_H
 #define SLIPWAY_H
@@ -197,7 +201,7 @@ SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *r
                           struct sw_error *err);
 
 /* What the job runs inside a container, and nothing happens. JSON: {"version", "id", "steps",
- * "payload", "code", "script"}; `steps` is for people, `code` says what of it travels (absent
+ * "payload", "code", "script"}; `steps` is for people, `code` says what of it travels (null
  * without code), and `script`, when asked for, is a POSIX shell script with everything inside,
  * runner included. */
 SW_API char *sw_entrypoint(struct sw_session *session, const struct sw_request *request,
@@ -220,8 +224,7 @@ SW_API char *sw_trust_look(struct sw_session *session, const char *path, struct 
 SW_API int sw_trust(struct sw_session *session, const char *path, const char *sha256,
                     struct sw_error *err);
 SW_API int sw_untrust(struct sw_session *session, const char *path, struct sw_error *err);
-/* JSON array of {"path","sha256","at","trusted"}; false: it is gone or has another content by now.
- * */
+/* {"version","files": [{"path","sha256","at","trusted"}]}; false: it is gone or has another content by now. */
 SW_API char *sw_trusted(struct sw_session *session, struct sw_error *err);
 
 /* ---- look ----------------------------------------------------------------------------- */
@@ -239,11 +242,12 @@ SW_API char *sw_compare(struct sw_session *session, const char *first, const cha
  * or it was in none. At most 256 KiB, without secrets. */
 SW_API char *sw_changes(struct sw_session *session, const char *id, struct sw_error *err);
 
-/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id,
+/* One job as JSON: version, id, name, status, reason, message, backend_type, backend_job_id,
  * backend_details, results_dir, results_place (with the host in front, where that is another
  * machine), outputs[] (those with a destination), replicas, attempt, exit_code, signal, created_at,
  * submitted_at, started_at, ended_at, updated_at, seen_at, next_attempt_at, expected_start_at,
- * starts_in_ms, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live, attempts[]. */
+ * starts_in_ms, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live, runner, attempts[],
+ * unreachable[], and what it runs. */
 SW_API char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                        struct sw_error *err);
 /* Many jobs: { "version": 1, "jobs": [...], "unreachable": [ {"platform","message"} ] }. */
@@ -277,8 +281,8 @@ SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *o
 SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
                        const char *const *labels, size_t label_count, struct sw_error *err);
 
-/* What happened to a job (id NULL: to all), oldest first: JSON array of
- * {"seq","at_ms","job","kind", "data"}. */
+/* What happened to a job (id NULL: to all), oldest first: {"version", "events":
+ * [{"seq","at","job","kind","data"}]}. */
 SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
                        struct sw_error *err);
 
@@ -287,11 +291,12 @@ SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after
 SW_API char *sw_failure_analysis(struct sw_session *session, const char *id,
                                  struct sw_error *err);
 
-/* The same answer for people, for jobs that failed and for jobs that wait: JSON {"id","status",
+/* The same answer for people, for jobs that failed and for jobs that wait: JSON {"version","id","status",
  * "headline" (one line), "waits", "err_class","cause","suggestion","evidence"[],"retry"}. */
 SW_API char *sw_why(struct sw_session *session, const char *id, struct sw_error *err);
 
-/* The parts of a job: JSON array of {rank, node, status, exit_code, pid, ...}. */
+/* The parts of a job: {"version","id","replicas": [{"rank","node","status","exit_code","signal","pid",
+ * "started_at","ended_at", ...}]}. */
 SW_API char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *err);
 
 /* Where the results are: a path or URI. */
@@ -456,8 +461,8 @@ struct sw_forward_calls {
 SW_API int sw_forward(struct sw_session *session, const char *id, int replica, struct sw_forward *ports,
                       size_t count, const struct sw_forward_calls *calls, struct sw_error *err);
 
-/* Leftovers of jobs that this store does not know: JSON array of {"platform","what","where","job",
- * "owner","kept","removed"}. Only with `remove` anything is touched, and only what this store left:
+/* Leftovers of jobs that this store does not know: {"version","leftovers": [{"platform","what","where","job",
+ * "owner","kept","removed"}]}. Only with `remove` anything is touched, and only what this store left:
  * "owner" names whose the rest is, "kept" says why something of ours stays. */
 struct sw_gc_options {
     size_t size;
@@ -486,8 +491,8 @@ SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error
 /* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
 SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
 
-/* Copy a job's results into a local folder. JSON: {"files","bytes","to"}, and what was left out as
- * sw_copy() tells it. Links stay links; one that leads out of the results is left out. */
+/* Copy a job's results into a local folder. JSON: {"version","job","files","bytes","to"} and the rest of what
+ * sw_copy() tells, null where the platform copies. Links stay links; one that leads out of the results is left out. */
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
 struct sw_copy_options;
@@ -528,9 +533,9 @@ struct sw_copy_options {
 /* These three need no store: `session` may be NULL.
  *
  * Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
- * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
- * "same","removed","failed","elapsed_ms","to","left_out","left_out_names"}, with dry_run also
- * "would": [{"what","name","size"}]. Links of a local folder that lead out of it, pipes, sockets
+ * ngc://, file:// and paths. What is identical already is left alone. JSON: {"version","from","to",
+ * "files","bytes","same","removed","failed","elapsed_ms","left_out","left_out_names","would"}; with dry_run
+ * "would" is [{"what","name","size"}]. Links of a local folder that lead out of it, pipes, sockets
  * and devices are left out: how many, and the first hundred with the reason. */
 SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
                      const struct sw_copy_options *options, sw_copy_progress_fn *progress,
@@ -540,7 +545,7 @@ SW_API char *sw_copy(struct sw_session *session, const char *from, const char *t
  * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
 SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
                          struct sw_error *err);
-/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. A bucket that does
+/* Is something there, and may we read it? {"version","uri","exists","kind","size","etag","error"}. A bucket that does
  * not exist is SW_E_NOT_FOUND. */
 SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
@@ -553,7 +558,7 @@ SW_API int sw_adopt_trusting(struct sw_session *session, const char *platform, c
                              struct sw_error *err);
 
 /* Jobs of ours that a platform has and this store does not know, to be adopted: { "version": 1,
- * "jobs": [ {"id","name","platform","state","owner","created_at"} ] }. `platform` NULL: of all that
+ * "jobs": [ {"id","name","platform","status","owner","created_at"} ] }. `platform` NULL: of all that
  * can tell and are set up. */
 SW_API char *sw_adoptable(struct sw_session *session, const char *platform, struct sw_error *err);
 
@@ -578,12 +583,17 @@ SW_API char *sw_inventory(struct sw_session *session, const char *platform, stru
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 
-/* Is everything in order here? JSON array of {"check","ok","message","fix"}; `ok` is null for a
- * platform that is not set up here (no job was sent to it, and it does not answer). */
+/* JSON Schema of the document that `slipway VERB -o json` prints, which is the one of the function behind it:
+ * "status", "ps", "events", ...; "error" for what an error looks like there. With "x-lines": true it is that of
+ * each line. SW_E_NOT_FOUND: there is none. */
+SW_API char *sw_output_schema(const char *verb, struct sw_error *err);
+
+/* Is everything in order here? {"version","ok","checks": [{"check","ok","message","fix"}]}; `ok` of a check is
+ * null for a platform that is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
 /* Can this machine run GPU containers of `backend`, "docker" or "kubernetes"? Driver, container toolkit and
- * container runtime, as an array like that of sw_doctor(). Changes nothing. */
+ * container runtime, as a document like that of sw_doctor(). Changes nothing. */
 SW_API char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct sw_error *err);
 
 #ifdef __cplusplus

@@ -139,15 +139,11 @@ static json_t *adoptable_row(const char *platform, const json_t *job)
 {
     const char *id = sw_json_str(job, "id"), *dash = strrchr(id, '-');
     sw_autofree char *name = sw_strndup(id, dash ? (size_t)(dash - id) : strlen(id));
-    int64_t created_ms = sw_json_int(job, "created_ms", 0);
-    char at[40] = "";
 
-    if (created_ms > 0)
-        sw_time_format(created_ms, at);
     return sw_json_object(SW_STR("id", id), SW_STR("name", name), SW_STR("platform", platform),
                           SW_SUB_COPY("state", json_object_get(job, "state")),
                           SW_SUB_COPY("owner", json_object_get(job, "owner")),
-                          SW_STR("created_at", at));
+                          SW_INT("created_ms", sw_json_int(job, "created_ms", 0)));
 }
 
 static int add_adoptable(struct sw_session *session, const struct sw_platform *platform, json_t *rows,
@@ -187,5 +183,5 @@ char *sw_adoptable(struct sw_session *session, const char *name, struct sw_error
         text = sw_format("%s was not looked at: %s", platform->name, why.message);
         api_warn(session, text);
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB("jobs", sw_take(rows))));
+    return api_document("adopt", sw_json_object(SW_SUB("jobs", sw_take(rows))));
 }

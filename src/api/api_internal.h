@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "api/folder.h"
+#include "api/shapes.h"
 #include "base/buf.h"
 #include "base/document.h"
 #include "base/error.h"
@@ -205,8 +206,10 @@ bool api_awaits_attempt(const struct sw_job *job);
 char *api_command(const json_t *plan);
 /* What lists show of a plan, to be stored with the row; `origin` may be NULL. */
 json_t *api_brief(const json_t *plan, const json_t *origin);
-/* Adds the job as JSON; both documents may be NULL. */
-void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
+/* Adds the job as a row of a list. */
+void api_job_put(struct sw_buf *out, const struct sw_job *job);
+/* Everything about it, of all columns of the store and its attempts. */
+json_t *api_job_whole(const struct sw_job *job, json_t *attempts);
 
 /* remove.c: the jobs past their keep time as gc tells of them, removed first when that is wanted:
  * each that stays is warned of, and err is that of the first. NULL: they cannot be read. */
@@ -280,6 +283,8 @@ json_t *api_plan_hide(json_t *document, const json_t *env);
 
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
+/* preflight.c: the document of these checks; takes them. `platform` NULL: of no one. */
+char *api_checks(const char *verb, const char *platform, json_t *checks);
 
 /* wait.c: the job's own answer as a shell would give it. */
 int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal);

@@ -86,11 +86,11 @@ static int get(struct sw_session *session, const char *id, struct sw_job *out, s
 
 /* Neither plan's credentials are shown. */
 static char *clean_text(struct sw_session *session, const struct sw_job *first, const struct sw_job *second,
-                        json_t *document)
+                        char *document)
 {
     sw_auto(sw_redactor) struct sw_redactor *one = api_redactor(session, first->plan, NULL);
     sw_auto(sw_redactor) struct sw_redactor *other = api_redactor(session, second->plan, NULL);
-    sw_autofree char *text = api_text(document), *half = api_clean(one, text, strlen(text));
+    sw_autofree char *text = document, *half = api_clean(one, text, strlen(text));
 
     return api_clean(other, half, strlen(half));
 }
@@ -108,9 +108,8 @@ char *sw_compare(struct sw_session *session, const char *first, const char *seco
              sw_json_str(other.details, "image_digest"));
     if (add_repositories(session, values, &one, &other, err) < 0)
         return NULL;
-    return clean_text(session, &one, &other, sw_json_object(
-        SW_INT("version", 1), SW_STR("first", one.id), SW_STR("second", other.id),
-        SW_SUB("differences", sw_take(values))));
+    return clean_text(session, &one, &other, api_document("diff", sw_json_object(
+        SW_STR("first", one.id), SW_STR("second", other.id), SW_SUB("differences", sw_take(values)))));
 }
 
 char *sw_changes(struct sw_session *session, const char *id, struct sw_error *err)

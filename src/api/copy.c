@@ -85,9 +85,9 @@ static void name_bucket(struct sw_transfer_client *client, const char *from, str
         *err = why;
 }
 
-char *sw_copy(struct sw_session *session, const char *from, const char *to,
-              const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
-              struct sw_error *err)
+json_t *api_copy(struct sw_session *session, const char *from, const char *to,
+                 const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
+                 struct sw_error *err)
 {
     static const struct sw_copy_options none;
     struct sw_copy_report report = { 0 };
@@ -117,12 +117,19 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
         name_bucket(with.client, from, err);
         return NULL;
     }
-    return api_text(sw_json_object(
+    return sw_json_object(
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
         SW_INT("removed", report.removed), SW_INT("failed", report.failed),
         SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from_shown), SW_STR("to", to_shown),
         SW_INT("left_out", report.left_out), SW_SUB("left_out_names", sw_take(left_out)),
-        SW_SUB("would", sw_take(would))));
+        SW_SUB("would", sw_take(would)));
+}
+
+char *sw_copy(struct sw_session *session, const char *from, const char *to,
+              const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
+              struct sw_error *err)
+{
+    return api_document("cp", api_copy(session, from, to, options, progress, context, err));
 }
 
 int api_check_uri(struct sw_session *session, const char *uri, bool *exists, struct sw_error *err)
@@ -193,8 +200,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
     } else if (sw_transfer_list(with.client, uri, recursive, append_object, objects, err) < 0) {
         return NULL;
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", shown),
-                                   SW_SUB("objects", sw_take(objects))));
+    return api_document("ls", sw_json_object(SW_STR("uri", shown), SW_SUB("objects", sw_take(objects))));
 }
 
 char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err)
@@ -207,8 +213,7 @@ char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error 
     if (open_client(session, 0, NULL, &with, err) < 0 ||
         sw_transfer_stat(with.client, uri, &found, err) < 0)
         return NULL;
-    return api_text(sw_json_object(SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
-                                   SW_STR("kind", kinds[found.kind]),
-                                   found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size),
-                                   SW_STR_OPT("etag", found.etag)));
+    return api_document_other("check", sw_json_object(
+        SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE), SW_STR("kind", kinds[found.kind]),
+        found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size), SW_STR("etag", found.etag)));
 }

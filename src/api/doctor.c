@@ -158,5 +158,5 @@ char *sw_doctor(struct sw_session *session, struct sw_error *err)
     check_profiles(session, rows);
     check_watcher(session, rows);
     check_platforms(session, rows);
-    return api_text(rows);
+    return api_checks("doctor", NULL, rows);
 }

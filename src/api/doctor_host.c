@@ -117,10 +117,10 @@ char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct
     rows = json_array();
     if (kubernetes && sw_text_same(api_env(session, SKIP_VARIABLE), "1")) {
         finding(rows, "GPU host", json_null(), "not looked at, because " SKIP_VARIABLE " is 1", "");
-        return api_text(rows);
+        return api_checks("doctor", NULL, rows);
     }
     check_driver(rows);
     check_toolkit(rows);
     check_runtime(backend, rows);
-    return api_text(rows);
+    return api_checks("doctor", NULL, rows);
 }

@@ -70,7 +70,7 @@ char *sw_gc_with(struct sw_session *session, const struct sw_gc_options *options
             sweep_platform(session, platform, &sweep, rows);
     if (options->caches)
         sweep_clones(session, options->remove, rows);
-    return api_text(sw_take(rows));
+    return api_document("gc", sw_json_object(SW_SUB("leftovers", sw_take(rows))));
 }
 
 char *sw_gc(struct sw_session *session, bool remove, struct sw_error *err)

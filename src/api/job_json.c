@@ -31,15 +31,14 @@ static json_t *progress_json(const json_t *stored)
 {
     static const char *const shown[] = { "epoch", "epochs", "step", "steps", "fraction", "rate",
                                          "fraction_of_epoch", "seen_ms" };
-    json_t *progress;
+    sw_auto(json) json_t *progress = json_object();
 
     if (sw_json_int(stored, "seen_ms", 0) <= 0)
-        return NULL;
-    progress = json_object();
+        return json_null();
     for (size_t i = 0; i < SW_COUNT(shown); i++)
         if (json_object_get(stored, shown[i]))
             json_object_set(progress, shown[i], json_object_get(stored, shown[i]));
-    return progress;
+    return api_shaped(api_shape_progress, progress);
 }
 
 /* As people and scp name it: a path of this machine, or "ann@login:/path"; owned. "": on an engine elsewhere,
@@ -103,15 +102,9 @@ static int64_t starts_in(const struct sw_job *job, int64_t now_ms)
     return waits && job->not_before_ms > now_ms ? job->not_before_ms - now_ms : -1;
 }
 
-/* "2026-05-21T22:50:54.123Z"; null: not yet. */
-static json_t *time_json(int64_t at_ms)
+static json_t *or_null(json_t *value)                    /* shares it */
 {
-    char text[40];
-
-    if (at_ms == 0)
-        return json_null();
-    sw_time_format(at_ms, text);
-    return json_string(text);
+    return value ? json_incref(value) : json_null();
 }
 
 static json_t *unless(int64_t none, int64_t value)       /* null where the value means "none" */
@@ -130,7 +123,7 @@ static json_t *identity_json(const struct sw_job *job)
         SW_STR("reason", job->reason ? job->reason : ""),
         SW_STR("message", job->message ? job->message : ""),
         SW_STR("backend_type", job->platform),
-        SW_STR("place", job->address),
+        SW_STR("place", sw_text_empty(job->address) ? NULL : job->address),
         SW_STR("backend_job_id", job->remote_id ? job->remote_id : ""),
         SW_SUB("backend_details", job->details ? json_incref(job->details) : json_object()),
         SW_STR("results_dir", job->results_dir ? job->results_dir : ""),
@@ -234,46 +227,81 @@ static json_t *what_json(const struct sw_job *job)
     return what;
 }
 
+/* What is shown of the times: a platform starts a job before its answer is written down, and its clock may go
+ * differently, yet a job is created, submitted, started and ended in this order. */
+struct api_times {
+    int64_t submitted, started, ended;
+};
+
+static int64_t not_before(int64_t at_ms, int64_t earlier_ms)
+{
+    return at_ms && at_ms < earlier_ms ? earlier_ms : at_ms;
+}
+
+static struct api_times in_order(const struct sw_job *job)
+{
+    int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
+    int64_t submitted = started && started < job->submitted_ms ? started : job->submitted_ms;
+    struct api_times times = { .submitted = not_before(submitted, job->created_ms) };
+
+    times.started = not_before(started, times.submitted);
+    times.ended = not_before(job->ended_ms, times.started);
+    return times;
+}
+
 static json_t *times_json(const struct sw_job *job)
 {
-    int64_t now = sw_now_ms(), end = job->ended_ms ? job->ended_ms : now;
-    int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
+    const struct api_times times = in_order(job);
+    int64_t now = sw_now_ms(), end = times.ended ? times.ended : now, started = times.started;
     bool again = api_awaits_attempt(job);
     bool waits = job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING && !again;
-    json_t *progress = progress_json(job->progress);
 
     return sw_json_object(
-        SW_SUB("created_at", time_json(job->created_ms)),
-        SW_SUB("submitted_at", time_json(job->submitted_ms)),
-        SW_SUB("started_at", time_json(started)),
-        SW_SUB("ended_at", time_json(job->ended_ms)),
-        SW_SUB("updated_at", time_json(job->updated_ms)),
-        SW_SUB("seen_at", time_json(job->seen_ms)),
-        SW_SUB("next_attempt_at", time_json(again ? job->not_before_ms : 0)),
-        SW_SUB("expected_start_at", time_json(waits ? job->not_before_ms : 0)),
+        SW_SUB("created_at", api_time(job->created_ms)),
+        SW_SUB("submitted_at", api_time(times.submitted)),
+        SW_SUB("started_at", api_time(started)),
+        SW_SUB("ended_at", api_time(times.ended)),
+        SW_SUB("updated_at", api_time(job->updated_ms)),
+        SW_SUB("seen_at", api_time(job->seen_ms)),
+        SW_SUB("next_attempt_at", api_time(again ? job->not_before_ms : 0)),
+        SW_SUB("expected_start_at", api_time(waits ? job->not_before_ms : 0)),
         SW_SUB("starts_in_ms", unless(-1, starts_in(job, now))),
-        SW_SUB("progress", progress ? progress : json_null()),
-        SW_SUB_COPY("last_line", json_object_get(job->progress, "last_line")),
-        SW_SUB("last_output_at", time_json(sw_json_int(job->progress, "last_output_ms", 0))),
-        SW_SUB_COPY("live", json_object_get(job->progress, "live")),
-        SW_SUB_COPY("runner", json_object_get(job->progress, "runner")),
+        SW_SUB("progress", progress_json(job->progress)),
+        SW_SUB("last_line", or_null(json_object_get(job->progress, "last_line"))),
+        SW_SUB("last_output_at", api_time(sw_json_int(job->progress, "last_output_ms", 0))),
+        SW_SUB("live", or_null(json_object_get(job->progress, "live"))),
+        SW_SUB("runner", or_null(json_object_get(job->progress, "runner"))),
         SW_INT("age_ms", age(now, job->created_ms)),
         SW_SUB("seen_age_ms", unless(-1, job->seen_ms ? age(now, job->seen_ms) : -1)),
         SW_SUB("duration_ms", unless(-1, started ? age(end, started) : -1)),
         SW_SUB_COPY("labels", job->labels));
 }
 
-void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable)
+/* What is known with these columns of the store. */
+static json_t *job_json(const struct sw_job *job)
 {
-    sw_auto(json) json_t *document = identity_json(job), *times = times_json(job), *what = what_json(job);
+    sw_auto(json) json_t *times = times_json(job), *what = what_json(job);
+    json_t *document = identity_json(job);
 
     json_object_update(document, times);
     json_object_update(document, what);
-    if (attempts)
-        json_object_set(document, "attempts", attempts);
-    if (attempts && job->plan)
+    return document;
+}
+
+/* A row of a list is written in its shape already: there may be very many. */
+void api_job_put(struct sw_buf *out, const struct sw_job *job)
+{
+    sw_auto(json) json_t *row = job_json(job);
+
+    sw_json_put(out, row);
+}
+
+json_t *api_job_whole(const struct sw_job *job, json_t *attempts)
+{
+    sw_auto(json) json_t *document = job_json(job);
+
+    json_object_set(document, "attempts", attempts);
+    if (job->plan)
         json_object_set_new(document, "gpu_hours", gpu_hours(job, attempts));
-    if (unreachable)
-        json_object_set(document, "unreachable", unreachable);
-    sw_json_put(out, document);
+    return api_shaped(api_shape_job, document);
 }

@@ -131,13 +131,22 @@ static void add_data(json_t *rows, const struct api_plan *made)
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
+char *api_checks(const char *verb, const char *platform, json_t *checks)
+{
+    const json_t *each;
+    bool good = true;
+    size_t i;
+
+    json_array_foreach(checks, i, each)
+        good = good && !json_is_false(json_object_get(each, "ok"));
+    return api_document(verb, sw_json_object(SW_STR_OPT("platform", platform), SW_BOOL("ok", good),
+                                             SW_SUB("checks", checks)));
+}
+
 char *sw_preflight(struct sw_session *session, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
-    bool good = true;
     json_t *rows;
-    const json_t *each;
-    size_t i;
 
     if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
@@ -148,9 +157,5 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
     add_verdict(rows, &made);
     add_secrets(rows, &made);
     add_data(rows, &made);
-    json_array_foreach(rows, i, each)
-        good = good && sw_json_bool(each, "ok", false);
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_STR("platform", made.platform->name), SW_BOOL("ok", good),
-        SW_SUB("checks", rows)));
+    return api_checks("preflight", made.platform->name, rows);
 }

@@ -119,8 +119,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
     sends = made.platform->render(made.conn, made.plan, err);
     if (!sends)
         return NULL;
-    return api_text(api_plan_hide(sw_json_object(
-        SW_INT("version", 1),
+    return api_document("plan", api_plan_hide(sw_json_object(
         SW_STR("id", made.plan->job_id),
         SW_STR_OPT("group", made.group ? made.group->job_id : NULL),
         SW_SUB("splits", made.group ? json_integer(made.group->splits) : NULL),

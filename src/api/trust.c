@@ -259,12 +259,10 @@ char *sw_trusted(struct sw_session *session, struct sw_error *err)
     (void)err;
     json_object_foreach(files, path, entry) {
         sw_auto(json) json_t *now = file_row(session, path, NULL);
-        char at[40];
 
-        sw_time_format(sw_json_int(entry, "at_ms", 0), at);
         json_array_append_new(rows, sw_json_object(
             SW_STR("path", path), SW_STR("sha256", sw_json_str(entry, "sha256")),
-            SW_STR("at", at), SW_BOOL("trusted", sw_json_bool(now, "trusted", false))));
+            SW_INT("at_ms", sw_json_int(entry, "at_ms", 0)), SW_BOOL("trusted", sw_json_bool(now, "trusted", false))));
     }
-    return api_text(sw_take(rows));
+    return api_document("trust", sw_json_object(SW_SUB("files", sw_take(rows))));
 }

@@ -28,7 +28,7 @@ struct api_watch {
 static void add_document(struct api_watch *watch, const struct sw_job *row)
 {
     sw_buf_add(&watch->document, watch->jobs++ ? "," : "");
-    api_job_put(&watch->document, row, NULL, NULL);
+    api_job_put(&watch->document, row);
 }
 
 static int add_active(void *context, const struct sw_job *row)

@@ -218,8 +218,8 @@ char *sw_watcher(struct sw_session *session, struct sw_error *err)
         sw_watcher_may_start(&place, &why);
     missed = missed_without(due.kinds);
     log = sw_watcher_log_path(&place);
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_BOOL("running", hello != NULL), SW_BOOL("off", is_off(session)),
+    return api_document("watcher", sw_json_object(
+        SW_BOOL("running", hello != NULL), SW_BOOL("off", is_off(session)),
         SW_INT("jobs", due.jobs), SW_SUB("places", sw_store_jobs_by_place(session->store)),
         SW_INT("notices", due.notices), SW_SUB("duties", names_of(due.kinds)), SW_STR("missed", missed),
         SW_STR("problem", why.code ? why.message : ""), SW_STR("log", log),

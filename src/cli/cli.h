@@ -81,6 +81,13 @@ json_t *cli_help_json(void);
 json_t *cli_document(char *text, struct sw_error *err);
 /* A document on stdout as -o asked: JSON or YAML. */
 int cli_document_print(const struct cli *cli, const json_t *document, struct sw_error *err);
+/* A part of an answer as an answer of its own: the same with its version in front. */
+json_t *cli_versioned(const json_t *part);
+/* As one line of JSON Lines; each line has its version. */
+void cli_document_line(const json_t *part);
+
+/* A time of a document, in milliseconds since 1970; NULL gives 0. (cli_time.c) */
+int64_t cli_time_ms(const char *text);
 
 /* ---- jobs (cli_jobs.c) ------------------------------------------------------------------ */
 
@@ -106,6 +113,9 @@ json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *er
 json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct sw_error *err);
 /* Say which platforms did not answer. */
 void cli_say_unreachable(const struct cli *cli, const json_t *document);
+
+/* Answers about each of `ids` as one document: of one named job the answer itself, else {"version","jobs"}. */
+json_t *cli_one_or_many(const struct cli_args *args, const json_t *ids, const json_t *answers);
 
 enum sw_state cli_state_called(const char *name);
 enum sw_state cli_job_state(const json_t *job);

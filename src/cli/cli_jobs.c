@@ -125,6 +125,19 @@ json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct
     return cli_document(sw_status_many(cli->session, list, count, look, err), err);
 }
 
+json_t *cli_one_or_many(const struct cli_args *args, const json_t *ids, const json_t *answers)
+{
+    json_t *jobs, *each;
+    size_t i;
+
+    if (cli_names_one(args, ids) && json_array_size(answers) == 1)
+        return cli_versioned(json_array_get(answers, 0));
+    jobs = json_deep_copy(answers);
+    json_array_foreach(jobs, i, each)
+        json_object_del(each, "version");
+    return sw_json_object(SW_INT("version", 1), SW_SUB("jobs", jobs));
+}
+
 void cli_say_unreachable(const struct cli *cli, const json_t *document)
 {
     const json_t *list = json_object_get(document, "unreachable");

@@ -77,15 +77,18 @@ static void print_lines(const char *text)
     }
 }
 
+json_t *cli_error_json(const struct sw_error *err)
+{
+    return sw_json_object(
+        SW_STR("code", sw_code_name(err->code)), SW_INT("exit_status", sw_code_exit_status(err->code)),
+        SW_STR("message", err->message), SW_STR("hint", err->hint[0] ? err->hint : NULL));
+}
+
 void cli_complain(const struct cli *cli, const struct sw_error *err)
 {
     if (cli->format == CLI_JSON) {
-        sw_auto(json) json_t *document = sw_json_object(
-            SW_SUB("error", sw_json_object(
-                SW_STR("code", sw_code_name(err->code)),
-                SW_INT("exit_status", sw_code_exit_status(err->code)),
-                SW_STR("message", err->message),
-                SW_STR("hint", err->hint))));
+        sw_auto(json) json_t *document = sw_json_object(SW_INT("version", 1),
+                                                        SW_SUB("error", cli_error_json(err)));
         sw_autofree char *text = sw_json_dump(document);
 
         fprintf(stderr, "%s\n", text);

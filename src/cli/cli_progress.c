@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "cli/cli.h"
 
 static double number(const json_t *object, const char *key)
 {
@@ -53,7 +54,7 @@ bool cli_progress_read(const json_t *job, struct cli_progress *out)
     };
     if (out->share > 1)
         out->share = 1;
-    out->eta_ms = time_left_ms(job, out, sw_json_int(progress, "seen_ms", 0));
+    out->eta_ms = time_left_ms(job, out, cli_time_ms(sw_json_str(progress, "seen_at")));
     return out->share >= 0 || out->epoch >= 0 || out->step >= 0;
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/cli_flags.h"
+#include "cli/cli.h"
 
 /* "Z", "+02:00" or nothing, to the end of the text. */
 static bool read_zone(const char *text, int64_t *offset_ms)
@@ -60,6 +60,13 @@ static bool read_time(const char *text, int64_t *at_ms)
         return *at_ms > 0;
     }
     return false;
+}
+
+int64_t cli_time_ms(const char *text)
+{
+    int64_t at_ms;
+
+    return text && read_time(text, &at_ms) ? at_ms : 0;
 }
 
 int cli_apply_since(void *field, const struct cli_flag *flag, const char *value,

@@ -71,8 +71,9 @@ static void say_how_it_went(const struct cli *cli, const json_t *report, bool dr
     cli_say(cli, "%s", sw_buf_text(&line));
 }
 
+/* `reports`: for -o json, those of all. */
 static int copy_one(struct cli *cli, const char *from, const char *to,
-                    const struct sw_copy_options *options, struct sw_error *err)
+                    const struct sw_copy_options *options, json_t *reports, struct sw_error *err)
 {
     sw_auto(json) json_t *report = NULL;
     char *text = sw_copy(NULL, from, to, options, cli_transfer, cli, err);
@@ -86,11 +87,25 @@ static int copy_one(struct cli *cli, const char *from, const char *to,
     }
     cli_say_left_out(cli, report);
     if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, report, err);
+        return json_array_append(reports, report);
     if (options->dry_run)
         print_plan(report);
     say_how_it_went(cli, report, options->dry_run);
     return 0;
+}
+
+static int print_reports(const struct cli *cli, json_t *reports, struct sw_error *err)
+{
+    sw_auto(json) json_t *document = NULL;
+    json_t *report;
+    size_t i;
+
+    if (json_array_size(reports) == 1)
+        return cli_document_print(cli, json_array_get(reports, 0), err);
+    json_array_foreach(reports, i, report)
+        json_object_del(report, "version");
+    document = sw_json_object(SW_INT("version", 1), SW_SUB_COPY("copies", reports));
+    return cli_document_print(cli, document, err);
 }
 
 static int cp_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
@@ -111,15 +126,17 @@ static int cp_run(struct cli *cli, const struct cli_args *args, struct sw_error 
                                    ? sw_strdup(args->words[last])
                                    : sw_format("%s/", args->words[last]);
 
+    sw_auto(json) json_t *reports = json_array();
+
     options.include = include;
     options.exclude = exclude;
     if (args->word_count > 2 && flags->remove_extra)
         return sw_fail(err, SW_E_USAGE, "--delete compares one FROM with one TO");
     cli_interrupt_catch();
     for (size_t i = 0; i < last; i++)
-        if (copy_one(cli, args->words[i], last > 1 ? folder : args->words[last], &options, err) < 0)
+        if (copy_one(cli, args->words[i], last > 1 ? folder : args->words[last], &options, reports, err) < 0)
             return -1;
-    return 0;
+    return cli->format == CLI_TABLE ? 0 : print_reports(cli, reports, err);
 }
 
 const struct command command_cp = {

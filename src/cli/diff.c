@@ -51,16 +51,19 @@ static bool is_cut(const struct cli *cli, const char *id)
 static int print_changes(struct cli *cli, const char *id, struct sw_error *err)
 {
     char *text = sw_changes(cli->session, id, err);
+    sw_auto(json) json_t *document = text ? sw_json_object(SW_INT("version", 1), SW_STR("job", id),
+                                                           SW_STR("changes", text)) : NULL;
 
-    if (!text)
-        return -1;
-    if (!*text)
+    if (text && !*text)
         cli_say_job(cli, id, "no uncommitted changes are recorded");
-    if (is_cut(cli, id))
+    if (text && is_cut(cli, id))
         cli_warn(cli, "the uncommitted changes of %s were cut after 256 KiB; 'git apply' refuses the last file", id);
-    cli_print(text);
+    if (text && cli->format == CLI_TABLE)
+        cli_print(text);
     sw_text_free(text);
-    return 0;
+    if (!document)
+        return -1;
+    return cli->format == CLI_TABLE ? 0 : cli_document_print(cli, document, err);
 }
 
 static int diff_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)

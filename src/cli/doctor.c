@@ -31,12 +31,12 @@ static char *look(struct cli *cli, const struct cli_args *args, struct sw_error 
 
 static int doctor_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    sw_auto(json) json_t *checks = NULL;
+    sw_auto(json) json_t *found = NULL;
 
     if (!cli_session(cli, err))
         return -1;
-    checks = cli_document(look(cli, args, err), err);
-    return checks ? cli_checks_show(cli, checks, checks, err) : -1;
+    found = cli_document(look(cli, args, err), err);
+    return found ? cli_checks_show(cli, json_object_get(found, "checks"), found, err) : -1;
 }
 
 const struct command command_doctor = {

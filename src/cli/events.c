@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
@@ -53,15 +52,12 @@ static void print_event(const struct cli *cli, const json_t *event)
 {
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
     sw_autofree char *clean = NULL, *cut = NULL;
-    char at[40];
 
     if (cli->format == CLI_JSON) {
-        clean = sw_json_dump(event);
-        cli_printf("%s\n", clean);
+        cli_document_line(event);
         return;
     }
-    sw_time_format(sw_json_int(event, "at_ms", 0) / 1000 * 1000, at);
-    sw_buf_addf(&line, "%.19sZ  %s  %-10s", at, sw_json_str(event, "job"),
+    sw_buf_addf(&line, "%.19sZ  %s  %-10s", sw_json_str(event, "at"), sw_json_str(event, "job"),
                 sw_json_str(event, "kind"));
     add_data(&line, json_object_get(event, "data"));
     while (line.length && line.data[line.length - 1] == ' ')
@@ -77,14 +73,13 @@ static void print_event(const struct cli *cli, const json_t *event)
 /* Print what is new; *after moves on. */
 static int print_new(struct cli *cli, const char *id, int64_t *after, struct sw_error *err)
 {
-    sw_auto(json) json_t *events =
-        cli_document(sw_events(cli->session, id, *after, err), err);
+    sw_auto(json) json_t *document = cli_document(sw_events(cli->session, id, *after, err), err);
     const json_t *event;
     size_t i;
 
-    if (!events)
+    if (!document)
         return -1;
-    json_array_foreach(events, i, event) {
+    json_array_foreach(json_object_get(document, "events"), i, event) {
         print_event(cli, event);
         *after = sw_json_int(event, "seq", *after);
     }

@@ -63,7 +63,8 @@ static size_t print_table(const struct cli *cli, const json_t *list, size_t *our
 static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const struct gc_options *options = args->options;
-    sw_auto(json) json_t *list = NULL;
+    sw_auto(json) json_t *document = NULL;
+    const json_t *list;
     const struct sw_gc_options wanted = { .size = sizeof wanted, .remove = options->yes,
                                         .results = options->results, .caches = options->caches };
     size_t ours = 0, removed;
@@ -71,11 +72,12 @@ static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error 
     (void)args;
     if (!cli_session(cli, err))
         return -1;
-    list = cli_document(sw_gc_with(cli->session, &wanted, err), err);
-    if (!list)
+    document = cli_document(sw_gc_with(cli->session, &wanted, err), err);
+    if (!document)
         return -1;
     if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, list, err);
+        return cli_document_print(cli, document, err);
+    list = json_object_get(document, "leftovers");
     if (json_array_size(list) == 0) {
         cli_say(cli, "nothing is left over");
         return 0;

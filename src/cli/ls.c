@@ -57,7 +57,8 @@ static json_t *platform_says(struct cli *cli, const char *platform, const char *
     if (cli_session(cli, err))
         names = cli_document(sw_list_path(cli->session, platform, path, err), err);
     json_array_foreach(names, i, name)
-        json_array_append_new(objects, json_pack("{s:O}", "name", name));
+        json_array_append_new(objects, json_pack("{s:O,s:n,s:n,s:n,s:n}", "name", name, "kind", "size",
+                                                 "modified", "etag"));
     if (!names)
         json_decref(objects);
     return names ? sw_json_object(SW_INT("version", 1), SW_STR("uri", path),

@@ -81,17 +81,13 @@ static void exit_cell(const json_t *attempt, char out[32])
 
 static void add_attempt(struct sw_table *table, const json_t *attempt)
 {
-    enum sw_state state = cli_state_called(sw_json_str(attempt, "state"));
-    int64_t started_ms = sw_json_int(attempt, "started_ms", 0);
-    int64_t ended_ms = sw_json_int(attempt, "ended_ms", 0);
-    char number[24], exit_code[32], took[32], at[40] = "-";
+    enum sw_state state = cli_state_called(sw_json_str(attempt, "status"));
+    const char *started = sw_json_str(attempt, "started_at");
+    int64_t started_ms = cli_time_ms(started), ended_ms = cli_time_ms(sw_json_str(attempt, "ended_at"));
+    sw_autofree char *at = started ? sw_format("%.10s %.8s", started, started + 11) : sw_strdup("-");
+    char number[24], exit_code[32], took[32];
 
-    snprintf(number, sizeof number, "%lld", (long long)sw_json_int(attempt, "number", 0));
-    if (started_ms) {
-        sw_time_format(started_ms / 1000 * 1000, at);
-        at[10] = ' ';
-        at[19] = '\0';
-    }
+    snprintf(number, sizeof number, "%lld", (long long)sw_json_int(attempt, "attempt", 0));
     exit_cell(attempt, exit_code);
     cli_duration(started_ms ? (ended_ms ? ended_ms : sw_now_ms()) - started_ms : -1, took);
     sw_table_cell(table, number, NULL);
@@ -336,7 +332,7 @@ static int status_run(struct cli *cli, const struct cli_args *args, struct sw_er
 {
     const struct status_options *options = args->options;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
-    sw_auto(json) json_t *document = NULL;
+    sw_auto(json) json_t *document = NULL, *one = NULL;
     const json_t *jobs;
 
     if (!ids)
@@ -354,9 +350,11 @@ static int status_run(struct cli *cli, const struct cli_args *args, struct sw_er
         print_cards(cli, jobs);
         return 0;
     }
-    if (cli_names_one(args, ids) && json_array_size(jobs) == 1)
-        return cli_document_print(cli, json_array_get(jobs, 0), err);
-    return cli_document_print(cli, document, err);
+    if (!cli_names_one(args, ids) || json_array_size(jobs) != 1)
+        return cli_document_print(cli, document, err);
+    one = cli_versioned(json_array_get(jobs, 0));
+    json_object_set(one, "unreachable", json_object_get(document, "unreachable"));
+    return cli_document_print(cli, one, err);
 }
 
 const struct command command_status = {

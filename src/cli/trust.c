@@ -84,15 +84,15 @@ static int show_list(struct cli *cli, struct sw_error *err)
                                                 { "FILE", .least = 20 } };
     sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    sw_auto(json) json_t *files = cli_document(sw_trusted(cli->session, err), err);
+    sw_auto(json) json_t *document = cli_document(sw_trusted(cli->session, err), err);
     const json_t *file;
     size_t i;
 
-    if (!files)
+    if (!document)
         return -1;
     if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, files, err);
-    json_array_foreach(files, i, file) {
+        return cli_document_print(cli, document, err);
+    json_array_foreach(json_object_get(document, "files"), i, file) {
         sw_autofree char *path = path_text(file);
 
         sw_table_cell(table, sw_json_bool(file, "trusted", false) ? "yes" : "changed", NULL);

@@ -137,15 +137,14 @@ static char *line_of(const json_t *job)
 static void print_change(struct watch_view *w, const json_t *job)
 {
     const char *id = sw_json_str(job, "id");
-    sw_autofree char *line = line_of(job), *text = NULL;
+    sw_autofree char *line = line_of(job);
     char now[40];
 
     if (sw_text_same(sw_json_str(w->printed, id), line))
         return;
     json_object_set_new(w->printed, id, sw_json_text(line));
     if (w->cli->format == CLI_JSON) {
-        text = sw_json_dump(job);
-        cli_printf("%s\n", text);
+        cli_document_line(job);
         return;
     }
     sw_time_format(sw_now_ms() / 1000 * 1000, now);

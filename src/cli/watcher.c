@@ -34,13 +34,13 @@ static void print_running(const json_t *status)
 {
     const json_t *watcher = json_object_get(status, "watcher"), *each;
     int64_t interval_ms = sw_json_int(watcher, "interval_ms", 0);
-    int64_t next_ms = sw_json_int(watcher, "looked_ms", 0) + interval_ms - sw_now_ms();
+    int64_t next_ms = cli_time_ms(sw_json_str(watcher, "looked_at")) + interval_ms - sw_now_ms();
     char age[24];
     size_t i;
 
-    sw_age_format(sw_now_ms() - sw_json_int(watcher, "started_ms", 0), age);
+    sw_age_format(sw_now_ms() - cli_time_ms(sw_json_str(watcher, "started_at")), age);
     cli_printf("running:  for %s, pid %lld, version %s\n", age, (long long)sw_json_int(watcher, "pid", 0),
-               sw_json_str(watcher, "version"));
+               sw_json_str(watcher, "release"));
     print_texts("because:  ", json_object_get(status, "duties"));
     print_places(json_object_get(status, "places"));
     cli_printf("looks:    every %.0f s, next in %.0f s\n", (double)interval_ms / 1000,

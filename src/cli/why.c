@@ -108,29 +108,22 @@ static int explain(struct cli *cli, const char *id, const void *all, struct sw_e
     return 0;
 }
 
-static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_error *err)
+static int print_all(struct cli *cli, const json_t *all, const json_t *document, struct sw_error *err)
 {
-    sw_auto(json) json_t *document = NULL;
-
-    if (cli->format == CLI_TABLE)
-        return print_cards(cli, all);
-    if (one)
-        return cli_document_print(cli, json_array_get(all, 0), err);
-    document = sw_json_object(SW_INT("version", 1), SW_SUB("jobs", json_deep_copy(all)));
-    return cli_document_print(cli, document, err);
+    return cli->format == CLI_TABLE ? print_cards(cli, all) : cli_document_print(cli, document, err);
 }
 
 static int why_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
-    sw_auto(json) json_t *all = json_array();
-    bool one = cli_names_one(args, ids);
+    sw_auto(json) json_t *all = json_array(), *document = NULL;
     int rc;
 
     if (!ids)
         return -1;
     rc = cli_each(cli, ids, explain, all, err);
-    if ((json_array_size(all) || !json_array_size(ids)) && print_all(cli, all, one, err) < 0)
+    document = cli_one_or_many(args, ids, all);
+    if ((json_array_size(all) || !json_array_size(ids)) && print_all(cli, all, document, err) < 0)
         return -1;
     return rc;
 }

@@ -503,7 +503,7 @@ def a_job_is_adopted_by_its_id_alone(here):
     job = here.submit(f"{gate.wait}; exit 3", retry={"max": 0})
     other = SlurmClient(here.program)
     there = {row["id"]: row for row in json.loads(other.call("adopt", "--list", "-p", "slurm", "-o", "json").stdout)["jobs"]}
-    assert there[job]["state"] in ("Pending", "Running") and there[job]["owner"] == "ann" and there[job]["created_at"], there
+    assert there[job]["status"] in ("Pending", "Running") and there[job]["owner"] == "ann" and there[job]["created_at"], there
     gate.open()
     other.call("adopt", job, "-p", "slurm")
     assert job not in other.call("adopt", "--list", "-p", "slurm").stdout

@@ -215,9 +215,9 @@ def every_attempt_is_in_the_status_and_has_its_log(here):
     here.wait(job)
     told = here.status(job)
     assert (told["attempt"], told["status"]) == (3, "Complete"), told
-    assert [(one["number"], one["state"], one["exit_code"], one["cause"]) for one in told["attempts"]] == [
+    assert [(one["attempt"], one["status"], one["exit_code"], one["cause"]) for one in told["attempts"]] == [
         (1, "Error", 1, "gpu"), (2, "Error", 1, "gpu"), (3, "Complete", 0, None)], told["attempts"]
-    assert len({one["remote_id"] for one in told["attempts"]}) == 3, told["attempts"]
+    assert len({one["backend_job_id"] for one in told["attempts"]}) == 3, told["attempts"]
     for attempt in (1, 2, 3):
         for rank in (0, 1):
             said = here.call("logs", job, "--attempt", str(attempt), "--rank", str(rank)).stdout
@@ -231,7 +231,7 @@ def every_attempt_is_in_the_status_and_has_its_log(here):
 
     other = SlurmClient(here.program)                      # one who comes later sees the same
     other.call("adopt", job, "-p", "slurm")
-    assert [one["number"] for one in other.status(job)["attempts"]] == [1, 2, 3]
+    assert [one["attempt"] for one in other.status(job)["attempts"]] == [1, 2, 3]
     other.close()
 
     here.call("retry", job)                        # by hand: the next number, and folders of its own

@@ -36,8 +36,6 @@ static int get_run(struct cli *cli, const struct cli_args *args, struct sw_error
         return sw_wrap(err, "cannot copy the results of '%s' to '%s'", id, to);
     cli_say_left_out(cli, copied);
     say_copied(cli, id, copied);
-    if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, copied, err);
     to = sw_json_str(copied, "to") ? sw_json_str(copied, "to") : to;
     if (access(to, F_OK) == 0)             /* without any results there may be no folder */
         cli_printf("%s\n", to);
@@ -52,7 +50,6 @@ const struct command command_get = {
         "Copy the results to DIR (default: a folder named after the job id, in the current folder); "
         "without JOB, those of the newest job. The folder is printed on stdout.",
     .example = "slipway get last ./out",
-    .shared = { cli_output_document },
     .max_args = 2,
     .last_job = true,
     .run = get_run,

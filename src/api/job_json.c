@@ -148,7 +148,8 @@ static char *command_of(const json_t *plan)
 
     if (argv)
         return sw_words_line(argv);
-    return python ? sw_format("python %s", sw_json_str(python, "script")) : sw_strdup(sw_json_str(plan, "command"));
+    return python ? sw_format("python %s", sw_json_str(python, "script"))
+                  : sw_strdup(sw_json_str(plan, "command"));
 }
 
 /* Of all attempts; null: it has no GPU, or nothing ran. */
@@ -189,8 +190,8 @@ static json_t *what_json(const struct sw_job *job)
         SW_SUB("git", git ? json_incref((json_t *)git) : json_null()));
 }
 
-/* What is shown of the times: a job is created, submitted, started and ended in this order. A platform starts it
- * before its answer is written down, and where its clock is late, start and end move together. */
+/* What is shown of the times: a job is created, submitted, started and ended in this order. A platform
+ * starts it before its answer is written down, and where its clock is late, start and end move together. */
 struct api_times {
     int64_t submitted, started, ended;
 };

@@ -29,14 +29,16 @@ static void a_document_gets_names_order_and_nulls(void **state)
 {
     static const struct { const char *given, *shaped; } cases[] = {
         { "{\"rows\":[],\"id\":\"a\"}",
-          "{\"id\":\"a\",\"note\":null,\"started_at\":null,\"signal\":null,\"rate\":null,\"one\":null,\"rows\":[]}" },
+          "{\"id\":\"a\",\"note\":null,\"started_at\":null,\"signal\":null,\"rate\":null,\"one\":null,"
+          "\"rows\":[]}" },
         { "{\"id\":\"\",\"note\":\"\",\"started_ms\":0,\"signal\":0,\"rate\":2.9699999999999998,\"rows\":[]}",
-          "{\"id\":\"\",\"note\":null,\"started_at\":null,\"signal\":null,\"rate\":2.97,\"one\":null,\"rows\":[]}" },
+          "{\"id\":\"\",\"note\":null,\"started_at\":null,\"signal\":null,\"rate\":2.97,\"one\":null,"
+          "\"rows\":[]}" },
         { "{\"id\":\"a\",\"note\":\"n\",\"started_ms\":1000,\"signal\":9,\"rate\":3,\"one\":{\"at_ms\":2000},"
           "\"rows\":[{\"x\":1},{\"at_ms\":0}],\"more\":4,\"own\":true}",
-          "{\"id\":\"a\",\"note\":\"n\",\"started_at\":\"1970-01-01T00:00:01.000000+00:00\",\"signal\":9,\"rate\":3,"
-          "\"one\":{\"at\":\"1970-01-01T00:00:02.000000+00:00\"},\"rows\":[{\"at\":null,\"x\":1},{\"at\":null}],"
-          "\"extra\":4,\"own\":true}" },
+          "{\"id\":\"a\",\"note\":\"n\",\"started_at\":\"1970-01-01T00:00:01.000000+00:00\",\"signal\":9,"
+          "\"rate\":3,\"one\":{\"at\":\"1970-01-01T00:00:02.000000+00:00\"},"
+          "\"rows\":[{\"at\":null,\"x\":1},{\"at\":null}],\"extra\":4,\"own\":true}" },
     };
 
     (void)state;
@@ -67,7 +69,7 @@ static void the_schema_names_types_and_what_is_required(void **state)
 {
     const struct api_shape shape = { "x", "An x.", false, fields, NULL, NULL };
     sw_auto(json) json_t *schema = api_shape_schema(&shape);
-    const json_t *properties = json_object_get(schema, "properties");
+    const json_t *properties = json_object_get(schema, "properties"), *rows;
 
     (void)state;
     assert_int_equal(json_array_size(json_object_get(schema, "required")), 7);
@@ -75,7 +77,8 @@ static void the_schema_names_types_and_what_is_required(void **state)
     assert_int_equal(json_array_size(json_object_get(json_object_get(properties, "note"), "type")), 2);
     assert_string_equal(sw_json_str(json_object_get(properties, "started_at"), "format"), "date-time");
     assert_int_equal(sw_json_int(json_object_get(properties, "signal"), "minimum", 0), 1);
-    assert_non_null(json_object_get(json_object_get(json_object_get(properties, "rows"), "items"), "properties"));
+    rows = json_object_get(json_object_get(properties, "rows"), "items");
+    assert_non_null(json_object_get(rows, "properties"));
 }
 
 static void what_has_no_json_is_named_with_what_has(void **state)

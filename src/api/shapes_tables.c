@@ -2,8 +2,8 @@
 /*
  * shapes_tables.c - every document, field by field: the one list of what `-o json` prints.
  *
- * One thing has one name everywhere: a moment is NAME_at (`at` alone for "when it happened"), a length of time
- * NAME_ms, an amount of memory or data NAME_bytes, a job is `id` in its own row and `job` elsewhere.
+ * One thing has one name everywhere: a moment is NAME_at (`at` alone for "when it happened"), a length of
+ * time NAME_ms, an amount of memory or data NAME_bytes, a job is `id` in its own row and `job` elsewhere.
  * A new field is one line here and one where it is written; a test compares the two for every verb.
  */
 #include "api/shapes.h"
@@ -133,7 +133,8 @@ static const struct api_field job_row[] = { JOB_ROW, END };
 const struct api_field api_shape_job[] = { JOB_ROW, JOB_WHOLE, END };
 static const struct api_field status_one[] = { VERSION, JOB_ROW, JOB_WHOLE, UNREACHABLE, END };
 static const struct api_field status_many[] = {
-    VERSION, ALWAYS("jobs", API_LIST, "each as one job alone, without version and unreachable", api_shape_job),
+    VERSION,
+    ALWAYS("jobs", API_LIST, "each as one job alone, without version and unreachable", api_shape_job),
     UNREACHABLE, END
 };
 static const struct api_field ps[] = {
@@ -235,7 +236,8 @@ static const struct api_field difference[] = {
     END
 };
 static const struct api_field diff[] = {
-    VERSION, ALWAYS("first", API_TEXT, "id of the first job"), ALWAYS("second", API_TEXT, "id of the second job"),
+    VERSION, ALWAYS("first", API_TEXT, "id of the first job"),
+    ALWAYS("second", API_TEXT, "id of the second job"),
     ALWAYS("differences", API_LIST, "everything in which they differ", difference), END
 };
 static const struct api_field diff_one[] = {
@@ -384,7 +386,8 @@ static const struct api_field inventory[] = {
     ALWAYS("inventory", API_OBJECT, "what it has and what is free, in its own words"), END
 };
 static const struct api_field leftover[] = {
-    MAYBE("platform", API_TEXT, "where; null: this machine"), ALWAYS("what", API_TEXT, "container, folder, ..."),
+    MAYBE("platform", API_TEXT, "where; null: this machine"),
+    ALWAYS("what", API_TEXT, "container, folder, ..."),
     ALWAYS("where", API_TEXT, "its name or path"), MAYBE("job", API_TEXT, "id of the job that left it"),
     MAYBE("owner", API_TEXT, "whose it is; null: this store's"), MAYBE("kept", API_TEXT, "why it stays"),
     ALWAYS("removed", API_BOOL, "whether it was removed"), END
@@ -422,11 +425,15 @@ static const struct api_field watcher[] = {
     MAYBE("problem", API_TEXT, "why it does not start or answer"), ALWAYS("log", API_TEXT, "its log file"),
     MAYBE("watcher", API_OBJECT, "the one that runs", hello), END
 };
-static const struct api_field report[] = { VERSION, ALWAYS("path", API_TEXT, "the file that was written"), END };
+static const struct api_field report[] = {
+    VERSION, ALWAYS("path", API_TEXT, "the file that was written"), END
+};
 static const struct api_field release[] = {
     VERSION, ALWAYS("release", API_TEXT, "release of slipway, as 0.1.0"), END
 };
-static const struct api_field failure[] = { VERSION, ALWAYS("error", API_OBJECT, "what went wrong", error), END };
+static const struct api_field failure[] = {
+    VERSION, ALWAYS("error", API_OBJECT, "what went wrong", error), END
+};
 
 const struct api_shape api_shapes[] = {
     { "adopt", "With --list: jobs to import.", false, adopt },
@@ -449,7 +456,8 @@ const struct api_shape api_shapes[] = {
     { "replicas", "The parts of a job.", false, replicas_one, "When several jobs are meant.", replicas_many },
     { "report", "Where the report was written.", false, report },
     { "results", "Where results are.", false, results },
-    { "status", "Everything known about a job.", false, status_one, "When several jobs are meant.", status_many },
+    { "status", "Everything known about a job.", false, status_one,
+      "When several jobs are meant.", status_many },
     { "trust", "With --list: files that are trusted.", false, trust },
     { "version", "The release of the program.", false, release },
     { "watch", "One job per line, for each change.", true, watch },

@@ -65,8 +65,8 @@ char *sw_compare(struct sw_session *session, const char *first, const char *seco
                strcmp(here, there) == 0 ? *here ? "yes" : "no" : *there ? "others" : "none");
     add_origin(values, "image digest", sw_json_str(one.details, "image_digest"),
                sw_json_str(other.details, "image_digest"));
-    return api_document("diff", sw_json_object(SW_STR("first", one.id), SW_STR("second", other.id),
-                                               SW_SUB("differences", sw_take(values))));
+    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("first", one.id), SW_STR("second", other.id),
+                                   SW_SUB("differences", sw_take(values))));
 }
 
 char *sw_changes(struct sw_session *session, const char *id, struct sw_error *err)

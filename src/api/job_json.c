@@ -148,8 +148,7 @@ static char *command_of(const json_t *plan)
 
     if (argv)
         return sw_words_line(argv);
-    return python ? sw_format("python %s", sw_json_str(python, "script"))
-                  : sw_strdup(sw_json_str(plan, "command"));
+    return python ? sw_format("python %s", sw_json_str(python, "script")) : sw_strdup(sw_json_str(plan, "command"));
 }
 
 /* Of all attempts; null: it has no GPU, or nothing ran. */

@@ -3,7 +3,6 @@
  * results.c - where the results of a job are, and a copy of them on this machine.
  */
 #include "api/api_internal.h"
-#include "api/copy.h"
 #include "base/text.h"
 
 char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error *err)
@@ -25,15 +24,14 @@ char *sw_get_results(struct sw_session *session, const char *id, const char *to,
     sw_autofree char *where = sw_results_dir(session, id, err);
     struct sw_copy_options options = { .size = sizeof options, .recursive = true };
     sw_auto(api_job) struct api_job job = { 0 };
-    json_t *copied;
+    char *copied;
 
     if (!where || api_job_open(session, id, &job, err) < 0 ||
         (job.platform->fetch_results && api_job_verify(session, &job, err) != 0))
         return NULL;
-    copied = job.platform->fetch_results ? job.platform->fetch_results(job.conn, &job.ref, to, err)
-                                         : api_copy(session, where, to, &options, NULL, NULL, err);
+    copied = job.platform->fetch_results ? api_document("cp", job.platform->fetch_results(job.conn, &job.ref, to, err))
+                                 : sw_copy(session, where, to, &options, NULL, NULL, err);
     if (!copied)
-        return sw_null(sw_wrap(err, "cannot fetch the results of '%s'", id));
-    json_object_set_new(copied, "job", json_string(id));
-    return api_document("get", copied);
+        sw_wrap(err, "cannot fetch the results of '%s'", id);
+    return copied;
 }

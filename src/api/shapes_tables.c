@@ -332,7 +332,6 @@ static const struct api_field cp[] = { VERSION, COPY, END };
 static const struct api_field cp_many[] = {
     VERSION, ALWAYS("copies", API_LIST, "each as one copy alone, without version", copy_row), END
 };
-static const struct api_field get[] = { VERSION, ALWAYS("job", API_TEXT, "id of the job"), COPY, END };
 static const struct api_field object[] = {
     ALWAYS("name", API_TEXT, "name, relative to uri"), MAYBE("kind", API_TEXT, "file or folder"),
     MAYBE("size", API_INT, "bytes"), MAYBE("modified", API_TIME, "when it was last changed"),
@@ -445,7 +444,6 @@ const struct api_shape api_shapes[] = {
     { "error", "On stderr, when a command with -o json fails.", false, failure },
     { "events", "One event per line.", true, event_line, "From sw_events() of the library.", event_list },
     { "gc", "Leftovers.", false, gc },
-    { "get", "What was copied of a job's results.", false, get },
     { "inventory", "What a platform has.", false, inventory },
     { "logs", "One line of the log per line.", true, log_line },
     { "ls", "What is at a path or URI.", false, ls },

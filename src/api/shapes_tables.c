@@ -85,7 +85,7 @@ static const struct api_field attempts[] = {
     MAYBE("signal", API_POSITIVE, "signal that ended it"),                                         \
     MAYBE("failed_replica", API_INT, "rank that failed first"),                                    \
     MAYBE("node", API_TEXT, "where it ran, or which node failed"),                                 \
-    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRASTRUCTURE"),              \
+    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRA"),                       \
     MAYBE("cause", API_TEXT, "of a failure: user, node, gpu, network, ..."),                       \
     MAYBE("suggestion", API_TEXT, "what to do about it"),                                          \
     ALWAYS("created_at", API_TIME, "when the store took it"),                                      \
@@ -133,8 +133,7 @@ static const struct api_field job_row[] = { JOB_ROW, END };
 const struct api_field api_shape_job[] = { JOB_ROW, JOB_WHOLE, END };
 static const struct api_field status_one[] = { VERSION, JOB_ROW, JOB_WHOLE, UNREACHABLE, END };
 static const struct api_field status_many[] = {
-    VERSION,
-    ALWAYS("jobs", API_LIST, "each as one job alone, without version and unreachable", api_shape_job),
+    VERSION, ALWAYS("jobs", API_LIST, "one object for each", api_shape_job),
     UNREACHABLE, END
 };
 static const struct api_field ps[] = {
@@ -158,7 +157,7 @@ static const struct api_field retry[] = {
     ALWAYS("status", API_TEXT, "as in status"),                                                    \
     ALWAYS("headline", API_TEXT, "the answer in one line"),                                        \
     MAYBE("waits", API_TEXT, "what it is waiting for"),                                            \
-    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRASTRUCTURE"),              \
+    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRA"),                       \
     MAYBE("cause", API_TEXT, "user, node, gpu, network, ..., unknown"),                            \
     MAYBE("suggestion", API_TEXT, "what to do"),                                                   \
     ALWAYS("evidence", API_TEXTS, "what shows it, one line each"),                                \
@@ -169,7 +168,7 @@ static const struct api_field retry[] = {
 static const struct api_field why_row[] = { WHY, END };
 static const struct api_field why_one[] = { VERSION, WHY, END };
 static const struct api_field why_many[] = {
-    VERSION, ALWAYS("jobs", API_LIST, "each as one job alone, without version", why_row), END
+    VERSION, ALWAYS("jobs", API_LIST, "one object for each", why_row), END
 };
 
 /* What happened decides what it says; only names that are the same everywhere are listed. */
@@ -224,7 +223,7 @@ static const struct api_field replica[] = {
 static const struct api_field replicas_row[] = { REPLICAS, END };
 static const struct api_field replicas_one[] = { VERSION, REPLICAS, END };
 static const struct api_field replicas_many[] = {
-    VERSION, ALWAYS("jobs", API_LIST, "each as one job alone, without version", replicas_row), END
+    VERSION, ALWAYS("jobs", API_LIST, "one object for each", replicas_row), END
 };
 
 static const struct api_field difference[] = {
@@ -330,7 +329,7 @@ static const struct api_field would[] = {
 static const struct api_field copy_row[] = { COPY, END };
 static const struct api_field cp[] = { VERSION, COPY, END };
 static const struct api_field cp_many[] = {
-    VERSION, ALWAYS("copies", API_LIST, "each as one copy alone, without version", copy_row), END
+    VERSION, ALWAYS("copies", API_LIST, "one object for each", copy_row), END
 };
 static const struct api_field object[] = {
     ALWAYS("name", API_TEXT, "name, relative to uri"), MAYBE("kind", API_TEXT, "file or folder"),

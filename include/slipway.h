@@ -491,8 +491,7 @@ SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error
 /* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
 SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
 
-/* Copy a job's results into a local folder. JSON: {"version","job","files","bytes","to"} and the rest of what
- * sw_copy() tells, null where the platform copies. Links stay links; one that leads out of the results is left out. */
+/* Copy a job's results into a local folder. JSON as of sw_copy(), null where the platform does not tell. Links stay links; one that leads out of the results is left out. */
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
 struct sw_copy_options;

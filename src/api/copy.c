@@ -85,9 +85,9 @@ static void name_bucket(struct sw_transfer_client *client, const char *from, str
         *err = why;
 }
 
-json_t *api_copy(struct sw_session *session, const char *from, const char *to,
-                 const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
-                 struct sw_error *err)
+char *sw_copy(struct sw_session *session, const char *from, const char *to,
+              const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
+              struct sw_error *err)
 {
     static const struct sw_copy_options none;
     struct sw_copy_report report = { 0 };
@@ -117,19 +117,12 @@ json_t *api_copy(struct sw_session *session, const char *from, const char *to,
         name_bucket(with.client, from, err);
         return NULL;
     }
-    return sw_json_object(
+    return api_document("cp", sw_json_object(
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
         SW_INT("removed", report.removed), SW_INT("failed", report.failed),
         SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from_shown), SW_STR("to", to_shown),
         SW_INT("left_out", report.left_out), SW_SUB("left_out_names", sw_take(left_out)),
-        SW_SUB("would", sw_take(would)));
-}
-
-char *sw_copy(struct sw_session *session, const char *from, const char *to,
-              const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
-              struct sw_error *err)
-{
-    return api_document("cp", api_copy(session, from, to, options, progress, context, err));
+        SW_SUB("would", sw_take(would))));
 }
 
 int api_check_uri(struct sw_session *session, const char *uri, bool *exists, struct sw_error *err)

@@ -227,26 +227,23 @@ static json_t *what_json(const struct sw_job *job)
     return what;
 }
 
-/* What is shown of the times: a platform starts a job before its answer is written down, and its clock may go
- * differently, yet a job is created, submitted, started and ended in this order. */
+/* What is shown of the times: a job is created, submitted, started and ended in this order. A platform
+ * starts it before its answer is written down, and where its clock is late, start and end move together. */
 struct api_times {
     int64_t submitted, started, ended;
 };
-
-static int64_t not_before(int64_t at_ms, int64_t earlier_ms)
-{
-    return at_ms && at_ms < earlier_ms ? earlier_ms : at_ms;
-}
 
 static struct api_times in_order(const struct sw_job *job)
 {
     int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
     int64_t submitted = started && started < job->submitted_ms ? started : job->submitted_ms;
-    struct api_times times = { .submitted = not_before(submitted, job->created_ms) };
+    int64_t late;
 
-    times.started = not_before(started, times.submitted);
-    times.ended = not_before(job->ended_ms, times.started);
-    return times;
+    if (submitted && submitted < job->created_ms)
+        submitted = job->created_ms;
+    late = started && started < submitted ? submitted - started : 0;
+    return (struct api_times){ .submitted = submitted, .started = started + late,
+                               .ended = job->ended_ms ? job->ended_ms + late : 0 };
 }
 
 static json_t *times_json(const struct sw_job *job)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "api/api_internal.h"
-#include "api/copy.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -22,22 +21,21 @@ char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error
     return sw_null(sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no results folder", id));
 }
 
-static json_t *fetch(struct sw_session *session, const char *id, const char *to, struct sw_error *err)
+static char *fetch(struct sw_session *session, const char *id, const char *to, struct sw_error *err)
 {
     sw_auto(api_job) struct api_job job = { 0 };
 
     if (api_job_open(session, id, &job, err) < 0 || api_job_verify(session, &job, err) != 0)
         return NULL;
-    return job.platform->fetch_results(job.conn, &job.ref, to, err);
+    return api_document("cp", job.platform->fetch_results(job.conn, &job.ref, to, err));
 }
 
 /* All of them into a folder below `to`, and from there what matches. */
-static json_t *fetch_and_choose(struct sw_session *session, const char *id, const char *to,
-                                const struct sw_copy_options *options, struct sw_error *err)
+static char *fetch_and_choose(struct sw_session *session, const char *id, const char *to,
+                              const struct sw_copy_options *options, struct sw_error *err)
 {
     sw_autofree char *below = sw_path_join(to, ".slipway-get-XXXXXX");
-    sw_auto(json) json_t *all = NULL;
-    json_t *chosen = NULL;
+    char *all, *chosen = NULL;
 
     if (sw_mkdirs(to, 0777, err) < 0)
         return NULL;
@@ -45,7 +43,8 @@ static json_t *fetch_and_choose(struct sw_session *session, const char *id, cons
         return sw_null(sw_fail_errno(err, SW_E_IO, "cannot make a folder below '%s'", to));
     all = fetch(session, id, below, err);
     if (all)
-        chosen = api_copy(session, below, to, options, NULL, NULL, err);
+        chosen = sw_copy(session, below, to, options, NULL, NULL, err);
+    sw_text_free(all);
     sw_remove_tree(below, NULL);
     return chosen;
 }
@@ -59,18 +58,17 @@ char *sw_get_results_matching(struct sw_session *session, const char *id, const 
                                      .exclude = options->exclude, .exclude_count = options->exclude_count };
     bool some = rules.include_count || rules.exclude_count;
     sw_auto(api_job) struct api_job job = { 0 };
-    json_t *copied;
+    char *copied;
 
     if (!where || api_job_open(session, id, &job, err) < 0)
         return NULL;
     if (!job.platform->fetch_results)
-        copied = api_copy(session, where, to, &rules, NULL, NULL, err);
+        copied = sw_copy(session, where, to, &rules, NULL, NULL, err);
     else
         copied = some ? fetch_and_choose(session, id, to, &rules, err) : fetch(session, id, to, err);
     if (!copied)
-        return sw_null(sw_wrap(err, "cannot fetch the results of '%s'", id));
-    json_object_set_new(copied, "job", json_string(id));
-    return api_document("get", copied);
+        sw_wrap(err, "cannot fetch the results of '%s'", id);
+    return copied;
 }
 
 char *sw_get_results(struct sw_session *session, const char *id, const char *to, struct sw_error *err)

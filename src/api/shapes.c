@@ -138,7 +138,8 @@ static json_t *type_schema(const struct api_field *field)
 
 static json_t *field_schema(const struct api_field *field)
 {
-    json_t *schema = field->type == API_OBJECT && field->fields ? object_schema(field->fields) : json_object();
+    bool known = field->type == API_OBJECT && field->fields;
+    json_t *schema = known ? object_schema(field->fields) : json_object();
 
     if (field->type != API_ANY)
         json_object_set_new(schema, "type", type_schema(field));

@@ -2,8 +2,8 @@
 /*
  * shapes_tables.c - every document, field by field: the one list of what `-o json` prints.
  *
- * One thing has one name everywhere: a moment is NAME_at (`at` alone for "when it happened"), a length of time
- * NAME_ms, an amount of memory or data NAME_bytes, a job is `id` in its own row and `job` elsewhere.
+ * One thing has one name everywhere: a moment is NAME_at (`at` alone for "when it happened"), a length of
+ * time NAME_ms, an amount of memory or data NAME_bytes, a job is `id` in its own row and `job` elsewhere.
  * A new field is one line here and one where it is written; a test compares the two for every verb.
  */
 #include "api/shapes.h"
@@ -85,7 +85,7 @@ static const struct api_field attempts[] = {
     MAYBE("signal", API_POSITIVE, "signal that ended it"),                                         \
     MAYBE("failed_replica", API_INT, "rank that failed first"),                                    \
     MAYBE("node", API_TEXT, "where it ran, or which node failed"),                                 \
-    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRASTRUCTURE"),              \
+    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRA"),                       \
     MAYBE("cause", API_TEXT, "of a failure: user, node, gpu, network, ..."),                       \
     MAYBE("suggestion", API_TEXT, "what to do about it"),                                          \
     ALWAYS("created_at", API_TIME, "when the store took it"),                                      \
@@ -133,7 +133,7 @@ static const struct api_field job_row[] = { JOB_ROW, END };
 const struct api_field api_shape_job[] = { JOB_ROW, JOB_WHOLE, END };
 static const struct api_field status_one[] = { VERSION, JOB_ROW, JOB_WHOLE, UNREACHABLE, END };
 static const struct api_field status_many[] = {
-    VERSION, ALWAYS("jobs", API_LIST, "each as one job alone, without version and unreachable", api_shape_job),
+    VERSION, ALWAYS("jobs", API_LIST, "one object for each", api_shape_job),
     UNREACHABLE, END
 };
 static const struct api_field ps[] = {
@@ -157,7 +157,7 @@ static const struct api_field retry[] = {
     ALWAYS("status", API_TEXT, "as in status"),                                                    \
     ALWAYS("headline", API_TEXT, "the answer in one line"),                                        \
     MAYBE("waits", API_TEXT, "what it is waiting for"),                                            \
-    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRASTRUCTURE"),              \
+    MAYBE("err_class", API_TEXT, "whose failure: ERR_PROGRAM or ERR_INFRA"),                       \
     MAYBE("cause", API_TEXT, "user, node, gpu, network, ..., unknown"),                            \
     MAYBE("suggestion", API_TEXT, "what to do"),                                                   \
     ALWAYS("evidence", API_TEXTS, "what shows it, one line each"),                                \
@@ -168,7 +168,7 @@ static const struct api_field retry[] = {
 static const struct api_field why_row[] = { WHY, END };
 static const struct api_field why_one[] = { VERSION, WHY, END };
 static const struct api_field why_many[] = {
-    VERSION, ALWAYS("jobs", API_LIST, "each as one job alone, without version", why_row), END
+    VERSION, ALWAYS("jobs", API_LIST, "one object for each", why_row), END
 };
 
 /* What happened decides what it says; only names that are the same everywhere are listed. */
@@ -223,7 +223,7 @@ static const struct api_field replica[] = {
 static const struct api_field replicas_row[] = { REPLICAS, END };
 static const struct api_field replicas_one[] = { VERSION, REPLICAS, END };
 static const struct api_field replicas_many[] = {
-    VERSION, ALWAYS("jobs", API_LIST, "each as one job alone, without version", replicas_row), END
+    VERSION, ALWAYS("jobs", API_LIST, "one object for each", replicas_row), END
 };
 
 static const struct api_field difference[] = {
@@ -235,7 +235,8 @@ static const struct api_field difference[] = {
     END
 };
 static const struct api_field diff[] = {
-    VERSION, ALWAYS("first", API_TEXT, "id of the first job"), ALWAYS("second", API_TEXT, "id of the second job"),
+    VERSION, ALWAYS("first", API_TEXT, "id of the first job"),
+    ALWAYS("second", API_TEXT, "id of the second job"),
     ALWAYS("differences", API_LIST, "everything in which they differ", difference), END
 };
 static const struct api_field diff_one[] = {
@@ -328,9 +329,8 @@ static const struct api_field would[] = {
 static const struct api_field copy_row[] = { COPY, END };
 static const struct api_field cp[] = { VERSION, COPY, END };
 static const struct api_field cp_many[] = {
-    VERSION, ALWAYS("copies", API_LIST, "each as one copy alone, without version", copy_row), END
+    VERSION, ALWAYS("copies", API_LIST, "one object for each", copy_row), END
 };
-static const struct api_field get[] = { VERSION, ALWAYS("job", API_TEXT, "id of the job"), COPY, END };
 static const struct api_field object[] = {
     ALWAYS("name", API_TEXT, "name, relative to uri"), MAYBE("kind", API_TEXT, "file or folder"),
     MAYBE("size", API_INT, "bytes"), MAYBE("modified", API_TIME, "when it was last changed"),
@@ -384,7 +384,8 @@ static const struct api_field inventory[] = {
     ALWAYS("inventory", API_OBJECT, "what it has and what is free, in its own words"), END
 };
 static const struct api_field leftover[] = {
-    MAYBE("platform", API_TEXT, "where; null: this machine"), ALWAYS("what", API_TEXT, "container, folder, ..."),
+    MAYBE("platform", API_TEXT, "where; null: this machine"),
+    ALWAYS("what", API_TEXT, "container, folder, ..."),
     ALWAYS("where", API_TEXT, "its name or path"), MAYBE("job", API_TEXT, "id of the job that left it"),
     MAYBE("owner", API_TEXT, "whose it is; null: this store's"), MAYBE("kept", API_TEXT, "why it stays"),
     ALWAYS("removed", API_BOOL, "whether it was removed"), END
@@ -422,11 +423,15 @@ static const struct api_field watcher[] = {
     MAYBE("problem", API_TEXT, "why it does not start or answer"), ALWAYS("log", API_TEXT, "its log file"),
     MAYBE("watcher", API_OBJECT, "the one that runs", hello), END
 };
-static const struct api_field report[] = { VERSION, ALWAYS("path", API_TEXT, "the file that was written"), END };
+static const struct api_field report[] = {
+    VERSION, ALWAYS("path", API_TEXT, "the file that was written"), END
+};
 static const struct api_field release[] = {
     VERSION, ALWAYS("release", API_TEXT, "release of slipway, as 0.1.0"), END
 };
-static const struct api_field failure[] = { VERSION, ALWAYS("error", API_OBJECT, "what went wrong", error), END };
+static const struct api_field failure[] = {
+    VERSION, ALWAYS("error", API_OBJECT, "what went wrong", error), END
+};
 
 const struct api_shape api_shapes[] = {
     { "adopt", "With --list: jobs to import.", false, adopt },
@@ -438,7 +443,6 @@ const struct api_shape api_shapes[] = {
     { "error", "On stderr, when a command with -o json fails.", false, failure },
     { "events", "One event per line.", true, event_line, "From sw_events() of the library.", event_list },
     { "gc", "Leftovers.", false, gc },
-    { "get", "What was copied of a job's results.", false, get },
     { "inventory", "What a platform has.", false, inventory },
     { "logs", "One line of the log per line.", true, log_line },
     { "ls", "What is at a path or URI.", false, ls },
@@ -449,7 +453,8 @@ const struct api_shape api_shapes[] = {
     { "replicas", "The parts of a job.", false, replicas_one, "When several jobs are meant.", replicas_many },
     { "report", "Where the report was written.", false, report },
     { "results", "Where results are.", false, results },
-    { "status", "Everything known about a job.", false, status_one, "When several jobs are meant.", status_many },
+    { "status", "Everything known about a job.", false, status_one,
+      "When several jobs are meant.", status_many },
     { "trust", "With --list: files that are trusted.", false, trust },
     { "version", "The release of the program.", false, release },
     { "watch", "One job per line, for each change.", true, watch },

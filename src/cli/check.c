@@ -27,23 +27,24 @@ static json_t *platform_says(struct cli *cli, const char *platform, const char *
     if (!cli_session(cli, err) ||
         sw_check_path(cli->session, platform, path, &exists, err) < 0)
         return NULL;
-    return sw_json_object(SW_STR("uri", path), SW_BOOL("exists", exists), SW_STR("kind", "path"), SW_NULL("size"),
-                          SW_NULL("etag"), SW_NULL("error"));
+    return sw_json_object(SW_STR("uri", path), SW_BOOL("exists", exists), SW_STR("kind", "path"),
+                          SW_NULL("size"), SW_NULL("etag"), SW_NULL("error"));
 }
 
 /* For -o json: what was found, or that it could not be found out. */
 static void add_row(json_t *rows, const char *uri, const json_t *found, const struct sw_error *why)
 {
     json_t *row = found ? json_copy((json_t *)found)
-                        : sw_json_object(SW_STR("uri", uri), SW_NULL("exists"), SW_NULL("kind"), SW_NULL("size"),
-                                         SW_NULL("etag"));
+                        : sw_json_object(SW_STR("uri", uri), SW_NULL("exists"), SW_NULL("kind"),
+                                         SW_NULL("size"), SW_NULL("etag"));
 
     json_object_del(row, "version");
     json_object_set_new(row, "error", why->code ? cli_error_json(why) : json_null());
     json_array_append_new(rows, row);
 }
 
-static int check_one(struct cli *cli, const char *platform, const char *uri, json_t *rows, struct sw_error *err)
+static int check_one(struct cli *cli, const char *platform, const char *uri, json_t *rows,
+                     struct sw_error *err)
 {
     sw_auto(json) json_t *found = platform ? platform_says(cli, platform, uri, err)
                                            : cli_document(sw_check_uri(NULL, uri, err), err);

@@ -71,6 +71,7 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err);
 
 void cli_help_overview(struct sw_buf *out);
 int cli_help_job(const char *key, struct sw_buf *out, struct sw_error *err);   /* NULL: all keys */
+void cli_help_agents(struct sw_buf *out);
 void cli_help_command(const struct command *command, struct sw_buf *out);
 int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err);
 json_t *cli_help_json(void);

@@ -162,6 +162,7 @@ void cli_help_overview(struct sw_buf *out)
     for (size_t i = 0; i < SW_COUNT(topics); i++)
         sw_buf_addf(out, "  slipway help %-12s %s\n", topics[i].name, topics[i].summary);
     sw_buf_addf(out, "  slipway help %-12s %s\n", "job [KEY]", "the keys of a job file");
+    sw_buf_addf(out, "  slipway help %-12s %s\n", "agents", "one page for programs that drive slipway");
 }
 
 int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err)

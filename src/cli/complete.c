@@ -101,6 +101,7 @@ static void offer_help(struct completion *c)
     offer_verbs(c);
     json_array_foreach(json_object_get(tables, "topics"), i, topic)
         complete_offer(c, sw_json_str(topic, "name"), sw_json_str(topic, "summary"));
+    complete_offer(c, "agents", "one page for programs that drive slipway");
 }
 
 /* ---- what fits where -------------------------------------------------------------------------- */

@@ -45,8 +45,6 @@ static int get_one(struct cli *cli, const char *id, const void *context, struct 
         return sw_wrap(err, "cannot copy the results of '%s' to '%s'", id, to);
     cli_say_left_out(cli, copied);
     say_copied(cli, id, copied, request->match.include_count || request->match.exclude_count);
-    if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, copied, err);
     to = sw_json_str(copied, "to") ? sw_json_str(copied, "to") : to;
     if (access(to, F_OK) == 0)             /* without any results there may be no folder */
         cli_printf("%s\n", to);
@@ -118,7 +116,6 @@ const struct command command_get = {
         "out. Each folder is printed on stdout.",
     .example = "slipway get last ./out\nslipway get -l sweep=a --include '*.ckpt' ./checkpoints",
     .flags = get_flags,
-    .shared = { cli_output_document },
     .max_args = CLI_MANY,
     .last_job = true,
     .run = get_run,

@@ -8,10 +8,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/cli_zone.h"
 
 enum { COLUMNS_MOST = 24 };
 
@@ -52,7 +52,7 @@ static void add_members(struct sw_buf *out, const json_t *value)
 
 static void add_value(struct sw_buf *out, const char *key, const json_t *value)
 {
-    char size[32], time[40];
+    char size[32], time[CLI_TIME_SIZE] = "";
 
     if (json_is_string(value)) {
         sw_buf_add(out, json_string_value(value));
@@ -62,8 +62,9 @@ static void add_value(struct sw_buf *out, const char *key, const json_t *value)
         sw_size_format(json_integer_value(value), size);
         sw_buf_add(out, size);
     } else if (json_is_integer(value) && sw_text_ends(key, "_ms")) {
-        sw_time_format(json_integer_value(value), time);
-        sw_buf_addf(out, "%.19s", json_integer_value(value) > 0 ? time : "");
+        if (json_integer_value(value) > 0)
+            cli_time_text(json_integer_value(value), time);
+        sw_buf_add(out, time);
     } else if (json_is_number(value)) {
         sw_autofree char *text = sw_json_dump(value);
 

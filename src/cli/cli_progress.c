@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 
+const size_t cli_bar_widths[CLI_BARS] = { 10, 5, 0 };
+
 static double number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -107,7 +109,7 @@ char *cli_progress_cell(const json_t *job, size_t bar_width)
 
     if (!cli_progress_read(job, &progress))
         return sw_strdup("");
-    if (progress.share >= 0) {
+    if (progress.share >= 0 && bar_width > 0) {
         cli_progress_bar(&out, progress.share, bar_width);
         sw_buf_add_char(&out, ' ');
     }

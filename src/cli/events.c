@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
+#include "cli/cli_zone.h"
 
 #define EVERY_MS 500
 
@@ -53,15 +54,15 @@ static void print_event(const struct cli *cli, const json_t *event)
 {
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
     sw_autofree char *clean = NULL, *cut = NULL;
-    char at[40];
+    char at[CLI_TIME_SIZE];
 
     if (cli->format == CLI_JSON) {
         clean = sw_json_dump(event);
         cli_printf("%s\n", clean);
         return;
     }
-    sw_time_format(sw_json_int(event, "at_ms", 0) / 1000 * 1000, at);
-    sw_buf_addf(&line, "%.19sZ  %s  %-10s", at, sw_json_str(event, "job"),
+    cli_time_line(sw_json_int(event, "at_ms", 0), 0, at);
+    sw_buf_addf(&line, "%s  %s  %-10s", at, sw_json_str(event, "job"),
                 sw_json_str(event, "kind"));
     add_data(&line, json_object_get(event, "data"));
     while (line.length && line.data[line.length - 1] == ' ')

@@ -20,5 +20,6 @@ const struct command command_version = {
     .description =
         "Show the version of the program. Nothing else is opened or read.",
     .example = "slipway version",
+    .without_defaults = true,
     .run = version_run,
 };

@@ -196,7 +196,8 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     sw_auto(json) json_t *refused = json_object();
     struct api_asking asking = { .refused = refused };
     sw_auto(json) json_t *mine = api_user_defaults(NULL, NULL, err);
-    struct sw_spec_input input = { .job = request->job, .user_defaults = mine, .flags = flags, .env = api_asking_env,
+    struct sw_spec_input input = { .job = request->job, .flags = flags, .env = api_asking_env,
+                                   .user_defaults = mine,
                                    .default_platform = sw_platform_at(0)->name, .choice = out->choice };
 
     if (!mine || api_need(session, err) < 0)

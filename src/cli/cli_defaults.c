@@ -21,7 +21,8 @@ static char *column_names(const json_t *list)
 int cli_defaults_read(struct cli *cli, struct sw_error *err)
 {
     sw_auto(json) json_t *document = cli_document(sw_user_defaults(err), err);
-    const json_t *values = json_object_get(document, "values"), *sources = json_object_get(document, "sources");
+    const json_t *values = json_object_get(document, "values");
+    const json_t *sources = json_object_get(document, "sources");
     const struct cli_flag words = { .name = "color", .arg = CLI_COLOR_WORDS };
     sw_autofree char *columns = NULL;
     struct ps_layout layout;

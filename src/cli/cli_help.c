@@ -21,8 +21,8 @@ static void add_columns(struct sw_buf *out)
     sw_buf_add(out, "'slipway ps -o columns=NAME,...', --sort and 'columns' in config.toml take these:\n\n");
     for (const struct ps_column *c = ps_columns; c->name; c++)
         sw_buf_addf(out, "  %-10s %s\n", c->name, c->about);
-    sw_buf_add(out, "\n--sort NAME sorts from low to high, --sort -NAME or NAME:desc from high to low; jobs without a "
-                    "value come last.");
+    sw_buf_add(out, "\n--sort NAME sorts from low to high, --sort -NAME or NAME:desc from high to low; jobs "
+                    "without a value come last.");
 }
 
 static const struct {

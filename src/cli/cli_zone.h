@@ -18,7 +18,7 @@ int cli_zone_use(const char *name, struct sw_error *err);
 
 /* "2026-05-21 22:50:54 UTC", for cards and tables. */
 void cli_time_text(int64_t at_ms, char out[CLI_TIME_SIZE]);
-/* "2026-05-21T22:50:54Z" or "2026-05-22T00:50:54+02:00", for lines; `digits` of the second's fraction, 0 or 3. */
+/* "2026-05-21T22:50:54Z" or "2026-05-22T00:50:54+02:00", for lines; `digits` of the fraction, 0 or 3. */
 void cli_time_line(int64_t at_ms, int digits, char out[CLI_TIME_SIZE]);
 /* The first of these for a time of the API's documents; "": it is not a time. */
 void cli_time_shown(const char *time, char out[CLI_TIME_SIZE]);

@@ -46,7 +46,8 @@ const struct command command_help = {
     .summary = "explain a command or a topic",
     .description =
         "Explain what a command does, with an example and its flags; show a page about exit-codes, "
-        "selectors, columns, config or environment; or, with job, list the keys of a job file or explain one of them.",
+        "selectors, columns, config or environment; or, with job, list the keys of a job file or explain "
+        "one of them.",
     .example = "slipway help run\nslipway help exit-codes\nslipway help job gpus",
     .flags = help_flags,
     .options_size = sizeof(struct help_options),

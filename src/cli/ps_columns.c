@@ -141,9 +141,16 @@ static double duration_number(const json_t *job)
     return number_of(job, "duration_ms");
 }
 
+/* "epoch 3/10 loss 0.25" */
 static char *progress_text(const json_t *job)
 {
-    return cli_progress_cell(job, 0);
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    sw_autofree char *words = cli_progress_cell(job, 0);
+
+    sw_buf_add(&text, words);
+    if (*words)
+        cli_metric_words(&text, sw_json_str(job, "last_line"));
+    return sw_strdup(sw_buf_text(&text));
 }
 
 static double progress_number(const json_t *job)
@@ -177,7 +184,7 @@ static char *result_text(const json_t *job)
     if (*message || isnan(code))
         return message;
     free(message);
-    return sw_format("exit code %.0f", code);
+    return sw_format("exit %.0f", code);
 }
 
 static char *command_text(const json_t *job)
@@ -222,7 +229,7 @@ const struct ps_column ps_columns[] = {
     { "exit", "exit code or signal", { "EXIT", .right = true, .drop = 9 }, PS_WIDE, exit_text,
       exit_number },
     { "result", "exit code, or the reason why it failed or is waiting",
-      { "RESULT", .least = 12, .drop = 3 }, PS_ALWAYS, result_text, NULL },
+      { "RESULT", .least = 10, .drop = 3 }, PS_ALWAYS, result_text, NULL },
     { "labels", "its labels", { "LABELS", .least = 8, .drop = 10 }, PS_WIDE, labels_text, NULL },
     { "command", "what it runs", { "COMMAND", .least = 8, .drop = 11 }, PS_WIDE, command_text, NULL },
     { 0 }
@@ -306,7 +313,8 @@ void ps_layout_for(const json_t *jobs, bool wide, struct ps_layout *out)
             out->columns[out->count++] = c;
 }
 
-void ps_write(struct sw_buf *out, const json_t *jobs, const struct ps_layout *layout, size_t width, bool color)
+void ps_write(struct sw_buf *out, const json_t *jobs, const struct ps_layout *layout, size_t width,
+              bool color)
 {
     struct sw_column shapes[PS_COLUMNS_MOST] = { 0 };
     sw_auto(sw_table) struct sw_table *table = sw_table_new(shapes, layout->count);

@@ -41,7 +41,8 @@ int ps_layout_named(const char *names, struct ps_layout *out, struct sw_error *e
 /* What these jobs need. */
 void ps_layout_for(const json_t *jobs, bool wide, struct ps_layout *out);
 /* The table for a terminal of that width (0: no terminal). */
-void ps_write(struct sw_buf *out, const json_t *jobs, const struct ps_layout *layout, size_t width, bool color);
+void ps_write(struct sw_buf *out, const json_t *jobs, const struct ps_layout *layout, size_t width,
+              bool color);
 
 /* "duration", "-duration", "duration:desc" -> how to sort. */
 struct ps_order {

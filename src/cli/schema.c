@@ -21,5 +21,6 @@ const struct command command_schema = {
         "generated from the tables that slipway itself checks files with. For a person, 'slipway help "
         "job KEY' is the better answer.",
     .example = "slipway schema > slipway.schema.json",
+    .without_defaults = true,
     .run = schema_run,
 };

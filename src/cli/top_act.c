@@ -50,7 +50,9 @@ static int explain(struct top_request *request, struct sw_error *err)
 
 static int list_attempts(struct top_request *request, struct sw_error *err)
 {
-    request->answer = cli_document(sw_status(request->feed->cli->session, request->id, SW_LOOK_STORED, err), err);
+    struct sw_session *session = request->feed->cli->session;
+
+    request->answer = cli_document(sw_status(session, request->id, SW_LOOK_STORED, err), err);
     return request->answer ? 0 : -1;
 }
 

@@ -3,7 +3,8 @@
  * top_draw.c - one frame of `slipway top`: the list of jobs, the log of one, the keys.
  *
  * The list takes what it needs up to a third of the screen (with 'l': three rows), the log has the
- * rest. Where it is narrow, the bar of the progress goes before its numbers do. Every line is cut to the screen before it is coloured, so no terminal ever wraps one.
+ * rest. Where it is narrow, the bar of the progress goes before its numbers do. Every line is cut to the
+ * screen before it is coloured, so no terminal ever wraps one.
  *
  * Pure: documents and sizes in, text out.
  */
@@ -37,7 +38,7 @@ static const struct top_columns {
     [WITH_PLATFORM | WITH_GPU] = { { HEAD, PLACE, MIDDLE, GPU, TAIL }, 7 },
 };
 
-/* Jobs of one platform need no column that says so on every line, and without GPUs there is nothing to show. */
+/* Jobs of one platform need no column that says so on every line, and jobs without GPUs none for those. */
 static unsigned needed(const json_t *jobs)
 {
     const char *first = sw_json_str(json_array_get(jobs, 0), "backend_type");
@@ -161,7 +162,8 @@ static char *next_line(const char **text)
 }
 
 /* The jobs in sight, with the longest bar that leaves room for all columns. */
-static struct sw_table *table_of(const struct frame *f, const json_t *jobs, const struct top_view *view, size_t room)
+static struct sw_table *table_of(const struct frame *f, const json_t *jobs, const struct top_view *view,
+                                 size_t room)
 {
     unsigned columns = needed(jobs);
     const struct top_columns *layout = &layouts[columns];

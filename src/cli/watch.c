@@ -94,7 +94,8 @@ static void draw(struct watch_view *w, const json_t *document)
     for (i = 0; i < CLI_BARS && (!table || !sw_table_fits(table, width - 1)); i++) {
         sw_table_free(table);
         table = sw_table_new(columns, SW_COUNT(columns));
-        hidden = add_jobs(table, json_object_get(document, "jobs"), rows > 5 ? rows - 4 : 1, cli_bar_widths[i]);
+        hidden = add_jobs(table, json_object_get(document, "jobs"), rows > 5 ? rows - 4 : 1,
+                          cli_bar_widths[i]);
     }
     sw_table_write(table, width - 1, w->cli->screen.out_color, &out);
     if (hidden)

@@ -33,7 +33,8 @@ static void check_platforms(struct spec_check *check, const json_t *names)
 
     json_array_foreach(names, i, name) {
         const char *word = json_string_value(name);
-        sw_autofree const char **words = spec_words(NULL, NULL, check->platforms, check->platform_count, &count);
+        sw_autofree const char **words =
+            spec_words(NULL, NULL, check->platforms, check->platform_count, &count);
         sw_autofree char *shown = spec_shown(word), *mean = spec_did_you_mean(word, words, count);
 
         if (!spec_platform(check->platforms, check->platform_count, word))

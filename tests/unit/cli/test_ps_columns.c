@@ -20,14 +20,17 @@ static json_t *parse(const char *text)
 
 static json_t *mixed_jobs(void)
 {
-    return parse("[{\"id\":\"train-aaaaaaaa\",\"status\":\"Running\",\"backend_type\":\"slurm\",\"gpus\":8,\"nodes\":2,"
-                 "\"duration_ms\":8000000,\"age_ms\":9000000,\"progress\":{\"epoch\":3,\"epochs\":10,\"fraction\":0.3}},"
-                 "{\"id\":\"eval-bbbbbbbb\",\"status\":\"Error\",\"backend_type\":\"local\",\"duration_ms\":4200,"
-                 "\"age_ms\":100000,\"exit_code\":1,\"message\":\"RuntimeError: CUDA out of memory on rank 0\"},"
-                 "{\"id\":\"prep-cccccccc\",\"status\":\"Complete\",\"backend_type\":\"local\",\"duration_ms\":61000,"
-                 "\"age_ms\":200000,\"exit_code\":0,\"message\":\"\"},"
-                 "{\"id\":\"next-dddddddd\",\"status\":\"Pending\",\"backend_type\":\"slurm\",\"age_ms\":5000,"
-                 "\"message\":\"waiting for 8 GPUs\"}]");
+    return parse(
+        "[{\"id\":\"train-aaaaaaaa\",\"status\":\"Running\",\"backend_type\":\"slurm\",\"gpus\":8,"
+        "\"nodes\":2,\"duration_ms\":8000000,\"age_ms\":9000000,"
+        "\"last_line\":\"Epoch 3/10 loss=0.25\",\"progress\":{\"epoch\":3,\"epochs\":10,\"fraction\":0.3}},"
+        "{\"id\":\"eval-bbbbbbbb\",\"status\":\"Error\",\"backend_type\":\"local\",\"duration_ms\":4200,"
+        "\"age_ms\":100000,\"exit_code\":1,"
+        "\"message\":\"RuntimeError: CUDA out of memory on rank 0\"},"
+        "{\"id\":\"prep-cccccccc\",\"status\":\"Complete\",\"backend_type\":\"local\","
+        "\"duration_ms\":61000,\"age_ms\":200000,\"exit_code\":0,\"message\":\"\"},"
+        "{\"id\":\"next-dddddddd\",\"status\":\"Pending\",\"backend_type\":\"slurm\",\"age_ms\":5000,"
+        "\"message\":\"waiting for 8 GPUs\"}]");
 }
 
 static void assert_table(const json_t *jobs, size_t width, const char *wanted)
@@ -46,35 +49,38 @@ static void columns_give_way_from_120_to_80_to_60(void **state)
 
     (void)state;
     assert_table(jobs, 120,
-        "ID              STATE     PLATFORM  GPUS  DURATION  PROGRESS    RESULT\n"
-        "train-aaaaaaaa  Running   slurm       16     2h13m  epoch 3/10\n"
-        "eval-bbbbbbbb   Error     local        -      4.2s              RuntimeError: CUDA out of memory on rank 0\n"
-        "prep-cccccccc   Complete  local        -      1m1s              exit code 0\n"
-        "next-dddddddd   Pending   slurm        -         -              waiting for 8 GPUs\n");
+        "ID              STATE     PLATFORM  GPUS  DURATION  PROGRESS              RESULT\n"
+        "train-aaaaaaaa  Running   slurm       16     2h13m  epoch 3/10 loss 0.25\n"
+        "eval-bbbbbbbb   Error     local        -      4.2s                        "
+        "RuntimeError: CUDA out of memory on rank 0\n"
+        "prep-cccccccc   Complete  local        -      1m1s                        exit 0\n"
+        "next-dddddddd   Pending   slurm        -         -                        waiting for 8 GPUs\n");
     assert_table(jobs, 80,
-        "ID              STATE     PLATFORM  GPUS  DURATION  PROGRESS    RESULT\n"
-        "train-aaaaaaaa  Running   slurm       16     2h13m  epoch 3/10\n"
-        "eval-bbbbbbbb   Error     local        -      4.2s              RuntimeError: C…\n"
-        "prep-cccccccc   Complete  local        -      1m1s              exit code 0\n"
-        "next-dddddddd   Pending   slurm        -         -              waiting for 8 G…\n");
+        "ID              STATE     PLATFORM  DURATION  PROGRESS              RESULT\n"
+        "train-aaaaaaaa  Running   slurm        2h13m  epoch 3/10 loss 0.25\n"
+        "eval-bbbbbbbb   Error     local         4.2s                        RuntimeErro…\n"
+        "prep-cccccccc   Complete  local         1m1s                        exit 0\n"
+        "next-dddddddd   Pending   slurm            -                        waiting for…\n");
     assert_table(jobs, 60,
-        "ID              STATE     DURATION  PROGRESS    RESULT\n"
-        "train-aaaaaaaa  Running      2h13m  epoch 3/10\n"
-        "eval-bbbbbbbb   Error         4.2s              RuntimeErro…\n"
-        "prep-cccccccc   Complete      1m1s              exit code 0\n"
-        "next-dddddddd   Pending          -              waiting for…\n");
+        "ID              STATE     DURATION  PROGRESS\n"
+        "train-aaaaaaaa  Running      2h13m  epoch 3/10 loss 0.25\n"
+        "eval-bbbbbbbb   Error         4.2s\n"
+        "prep-cccccccc   Complete      1m1s\n"
+        "next-dddddddd   Pending          -\n");
 }
 
 static void a_column_that_no_job_fills_is_not_shown(void **state)
 {
-    sw_auto(json) json_t *jobs = parse("[{\"id\":\"a-aaaaaaaa\",\"status\":\"Complete\",\"backend_type\":\"local\","
-                                       "\"place\":\"unix:///run/a\",\"exit_code\":0,\"duration_ms\":1000}]");
-    sw_auto(json) json_t *places = parse("[{\"id\":\"a-aaaaaaaa\",\"status\":\"Running\",\"place\":\"ssh://one\"},"
-                                         "{\"id\":\"b-bbbbbbbb\",\"status\":\"Running\",\"place\":\"ssh://two\"}]");
+    sw_auto(json) json_t *jobs = parse(
+        "[{\"id\":\"a-aaaaaaaa\",\"status\":\"Complete\",\"backend_type\":\"local\","
+        "\"place\":\"unix:///run/a\",\"exit_code\":0,\"duration_ms\":1000}]");
+    sw_auto(json) json_t *places = parse(
+        "[{\"id\":\"a-aaaaaaaa\",\"status\":\"Running\",\"place\":\"ssh://one\"},"
+        "{\"id\":\"b-bbbbbbbb\",\"status\":\"Running\",\"place\":\"ssh://two\"}]");
 
     (void)state;
     assert_table(jobs, 80, "ID          STATE     PLATFORM  DURATION  RESULT\n"
-                           "a-aaaaaaaa  Complete  local         1.0s  exit code 0\n");
+                           "a-aaaaaaaa  Complete  local         1.0s  exit 0\n");
     assert_table(places, 80, "ID          STATE    PLATFORM  PLACE      DURATION  RESULT\n"
                              "a-aaaaaaaa  Running            ssh://one         -\n"
                              "b-bbbbbbbb  Running            ssh://two         -\n");

@@ -189,7 +189,8 @@ static void a_finished_job_is_not_followed_and_panes_say_what_they_are(void **st
     static struct top_log log;
     sw_auto(json) json_t *document = trainings();
     sw_auto(json) json_t *why = json_pack("{s:s,s:s,s:s,s:[s]}", "id", "faulty-bbbbbbbb", "status", "Error",
-                                          "headline", "CUDA out of memory", "evidence", "Tried to allocate 2 GiB");
+                                          "headline", "CUDA out of memory",
+                                          "evidence", "Tried to allocate 2 GiB");
     struct top_view view = { .selected = 1, .follow = true };
     struct top_frame frame = { .document = document, .log = &log, .note = "", .columns = 80, .rows = 24 };
     sw_auto(sw_buf) struct sw_buf ended = SW_BUF_INIT, asked = SW_BUF_INIT, told = SW_BUF_INIT;

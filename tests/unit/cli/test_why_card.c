@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-#define HEADLINE "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79 GiB"
+#define HEADLINE "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. " \
+                 "GPU 0 has a total capacity of 79 GiB"
 #define EVIDENCE "\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93\xe7\xb7\xb4" \
                  "/a/path/without/any/space/that/is/wider/than/most/terminals/model.safetensors is missing"
 
@@ -75,7 +76,8 @@ static void the_card_at_80_columns(void **state)
         "            nals/model.safetensors is missing\n"
         "            File \"train.py\", line 3\n");
     cli_why_card(&piped, document, 0, false);
-    assert_true(sw_text_starts(sw_buf_text(&piped), "train-aaaaaaaa  Error: " HEADLINE "\n  evidence  " EVIDENCE "\n"));
+    assert_true(sw_text_starts(sw_buf_text(&piped),
+                               "train-aaaaaaaa  Error: " HEADLINE "\n  evidence  " EVIDENCE "\n"));
 }
 
 int main(void)

@@ -40,8 +40,9 @@ static void without_a_file_all_is_as_built_in(void **state)
 static void the_environment_wins_over_the_file(void **state)
 {
     static const char *const set[] = { "SLIPWAY_COLOR=never", "SLIPWAY_COLUMNS=exit,id", NULL };
-    sw_auto(json) json_t *defaults = resolve_text("platform = 'slurm'\ncolumns = ['id', 'state']\n"
-                                                  "time_zone = 'Europe/Berlin'\ncolor = 'always'\n", set, NULL);
+    static const char file[] = "platform = 'slurm'\ncolumns = ['id', 'state']\n"
+                               "time_zone = 'Europe/Berlin'\ncolor = 'always'\n";
+    sw_auto(json) json_t *defaults = resolve_text(file, set, NULL);
 
     (void)state;
     assert_string_equal(value_of(defaults, "values", "platform"), "slurm");

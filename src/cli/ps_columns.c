@@ -184,7 +184,7 @@ static char *result_text(const json_t *job)
     if (*message || isnan(code))
         return message;
     free(message);
-    return sw_format("exit %.0f", code);
+    return sw_format("exit code %.0f", code);
 }
 
 static char *command_text(const json_t *job)

@@ -53,13 +53,13 @@ static void columns_give_way_from_120_to_80_to_60(void **state)
         "train-aaaaaaaa  Running   slurm       16     2h13m  epoch 3/10 loss 0.25\n"
         "eval-bbbbbbbb   Error     local        -      4.2s                        "
         "RuntimeError: CUDA out of memory on rank 0\n"
-        "prep-cccccccc   Complete  local        -      1m1s                        exit 0\n"
+        "prep-cccccccc   Complete  local        -      1m1s                        exit code 0\n"
         "next-dddddddd   Pending   slurm        -         -                        waiting for 8 GPUs\n");
     assert_table(jobs, 80,
         "ID              STATE     PLATFORM  DURATION  PROGRESS              RESULT\n"
         "train-aaaaaaaa  Running   slurm        2h13m  epoch 3/10 loss 0.25\n"
         "eval-bbbbbbbb   Error     local         4.2s                        RuntimeErro…\n"
-        "prep-cccccccc   Complete  local         1m1s                        exit 0\n"
+        "prep-cccccccc   Complete  local         1m1s                        exit code 0\n"
         "next-dddddddd   Pending   slurm            -                        waiting for…\n");
     assert_table(jobs, 60,
         "ID              STATE     DURATION  PROGRESS\n"
@@ -80,7 +80,7 @@ static void a_column_that_no_job_fills_is_not_shown(void **state)
 
     (void)state;
     assert_table(jobs, 80, "ID          STATE     PLATFORM  DURATION  RESULT\n"
-                           "a-aaaaaaaa  Complete  local         1.0s  exit 0\n");
+                           "a-aaaaaaaa  Complete  local         1.0s  exit code 0\n");
     assert_table(places, 80, "ID          STATE    PLATFORM  PLACE      DURATION  RESULT\n"
                              "a-aaaaaaaa  Running            ssh://one         -\n"
                              "b-bbbbbbbb  Running            ssh://two         -\n");

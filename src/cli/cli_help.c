@@ -92,7 +92,7 @@ static const struct {
       "  columns = [\"id\", \"state\", \"duration\", \"progress\"]\n"
       "  time_zone = \"Europe/Berlin\"\n"
       "\n"
-      "Values of jobs (image, partition, ...) belong into profiles.toml beside it. Times in JSON are "
+      "Values of jobs (image, partition, ...) belong in profiles.toml beside it. Times in JSON are "
       "always UTC. NO_COLOR wins over color = \"auto\", and --no-color over everything." },
     { "environment", "variables that slipway reads",
       "  SLIPWAY_STATE_DIR      where the job store is\n"

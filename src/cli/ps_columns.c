@@ -244,7 +244,7 @@ void ps_column_names(struct sw_buf *out)
         sw_buf_addf(out, "%s%s", c == ps_columns ? "" : ", ", c->name);
 }
 
-static const struct ps_column *find(const char *name, struct sw_error *err)
+const struct ps_column *ps_column_find(const char *name, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
     const char *words[PS_COLUMNS_MOST], *nearest;
@@ -272,7 +272,7 @@ int ps_layout_named(const char *names, struct ps_layout *out, struct sw_error *e
     do {
         size_t length = strcspn(names, ",");
         sw_autofree char *name = sw_strndup(names, length);
-        const struct ps_column *column = find(name, err);
+        const struct ps_column *column = ps_column_find(name, err);
 
         if (!column)
             return -1;
@@ -334,75 +334,4 @@ void ps_write(struct sw_buf *out, const json_t *jobs, const struct ps_layout *la
             sw_table_cell(table, !*text && column->shape.right ? "-" : text, style);
         }
     sw_table_write(table, layout->whole ? 0 : width, color, out);
-}
-
-/* ---- sorting --------------------------------------------------------------------------------------- */
-
-int ps_order_parse(const char *word, struct ps_order *out, struct sw_error *err)
-{
-    const char *name = word + (*word == '-'), *colon = strchr(name, ':');
-    sw_autofree char *bare = colon ? sw_strndup(name, (size_t)(colon - name)) : sw_strdup(name);
-    const struct ps_column *column;
-
-    if (colon && strcmp(colon, ":asc") != 0 && strcmp(colon, ":desc") != 0) {
-        sw_fail(err, SW_E_USAGE, "--sort: unknown order '%s'", colon + 1);
-        return sw_hint(err, "write %s, %s:desc or -%s", bare, bare, bare);
-    }
-    column = find(bare, err);
-    if (!column)
-        return sw_wrap(err, "--sort");
-    out->column = column;
-    out->descending = (*word == '-') != sw_text_same(colon, ":desc");
-    return 0;
-}
-
-struct ps_key {
-    json_t *job;
-    char *text;
-    double number;
-    size_t at;
-    bool descending;
-};
-
-static int compare_values(const struct ps_key *a, const struct ps_key *b)
-{
-    if (a->text && b->text)
-        return strcmp(a->text, b->text);
-    return (a->number > b->number) - (a->number < b->number);
-}
-
-static bool is_missing(const struct ps_key *key)
-{
-    return key->text ? !*key->text : isnan(key->number);
-}
-
-static int compare(const void *left, const void *right)
-{
-    const struct ps_key *a = left, *b = right;
-    int order;
-
-    if (is_missing(a) || is_missing(b))
-        order = is_missing(a) - is_missing(b);
-    else
-        order = a->descending ? compare_values(b, a) : compare_values(a, b);
-    return order ? order : (a->at > b->at) - (a->at < b->at);
-}
-
-json_t *ps_sorted(const json_t *jobs, const struct ps_order *order)
-{
-    const struct ps_column *column = order->column;
-    size_t count = json_array_size(jobs), i;
-    sw_autofree struct ps_key *keys = sw_alloc(sizeof *keys * (count + 1));
-    json_t *sorted = json_array(), *job;
-
-    json_array_foreach((json_t *)jobs, i, job)
-        keys[i] = (struct ps_key){ .job = job, .at = i, .descending = order->descending,
-                                   .number = column->number ? column->number(job) : NAN,
-                                   .text = column->number ? NULL : column->text(job) };
-    qsort(keys, count, sizeof *keys, compare);
-    for (i = 0; i < count; i++) {
-        json_array_append(sorted, keys[i].job);
-        free(keys[i].text);
-    }
-    return sorted;
 }

@@ -44,7 +44,10 @@ void ps_layout_for(const json_t *jobs, bool wide, struct ps_layout *out);
 void ps_write(struct sw_buf *out, const json_t *jobs, const struct ps_layout *layout, size_t width,
               bool color);
 
-/* "duration", "-duration", "duration:desc" -> how to sort. */
+/* The column of that name; NULL + SW_E_USAGE, which lists those that exist. */
+const struct ps_column *ps_column_find(const char *name, struct sw_error *err);
+
+/* ps_sort.c: "duration", "-duration", "duration:desc" -> how to sort. */
 struct ps_order {
     const struct ps_column *column;         /* NULL: newest first, as they come */
     bool descending;

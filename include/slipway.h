@@ -266,6 +266,7 @@ struct sw_list_options {
     size_t selector_count;
     size_t limit;             /* 0: 100 */
     size_t offset;
+    int64_t since_ms;         /* jobs created since then, in ms since 1970; 0: all */
 };
 /* Newest first; the same document as sw_status_many, plus "total" (that match) and "all" (in the
  * store). */
@@ -578,6 +579,12 @@ SW_API char *sw_list_path(struct sw_session *session, const char *platform, cons
 /* What a platform has, and what of it is free: {"version","platform","inventory": {...}}; the
  * inner object is the platform's own. `platform` NULL: the default. SW_E_UNSUPPORTED: it cannot tell. */
 SW_API char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err);
+
+/* What the user wants where nothing else says so: {"version","file","values","sources"}, from the
+ * environment, else config.toml of $XDG_CONFIG_HOME/slipway (~/.config/slipway), else as built in. `values`
+ * holds platform and columns (lists; absent when not given), time_zone and color ("auto", "always",
+ * "never"); `sources`, for each, where it is said. A file with a fault is SW_E_SPEC. */
+SW_API char *sw_user_defaults(struct sw_error *err);
 
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);

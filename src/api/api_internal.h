@@ -109,6 +109,9 @@ const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_err
 const json_t *api_rules(void *session);
 /* A sw_env_fn over a session: the process's environment, then ~/.config/tao/.env. */
 const char *api_env(void *session, const char *name);
+/* user_config.c: environment (NULL: it is not asked) > config.toml > built in; the document of
+ * sw_user_defaults_resolve(). */
+json_t *api_user_defaults(sw_env_fn *env, void *env_context, struct sw_error *err);
 
 /* refresh.c: observe these jobs (none: all that are not over), however long it takes, then start the hooks
  * that are due. */

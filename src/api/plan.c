@@ -195,11 +195,13 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
     sw_auto(json) json_t *refused = json_object();
     struct api_asking asking = { .refused = refused };
+    sw_auto(json) json_t *mine = api_user_defaults(NULL, NULL, err);
     struct sw_spec_input input = { .job = request->job, .flags = flags, .env = api_asking_env,
                                    .env_source = api_asking_source,
+                                   .user_defaults = mine,
                                    .default_platform = sw_platform_at(0)->name, .choice = out->choice };
 
-    if (api_need(session, err) < 0)
+    if (!mine || api_need(session, err) < 0)
         return -1;
     input.profile = api_profile(session, request);
     input.job_untrusted = request->found_path &&

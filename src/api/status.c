@@ -135,6 +135,7 @@ static int list_filter(const struct sw_list_options *options, struct sw_job_filt
     filter->name = options->name;
     filter->labels = options->labels;
     filter->label_count = options->label_count;
+    filter->created_since_ms = options->since_ms;
     filter->limit = options->limit ? options->limit : 100;
     filter->offset = options->offset;
     return options->state ? list_state(options->state, filter, state, err) : 0;

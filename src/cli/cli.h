@@ -22,6 +22,8 @@ struct cli {
     const char *state_dir;
     const char *profile;
     bool quiet, no_color, help, version;
+    int color;                       /* enum cli_color, of the user's defaults */
+    char *columns;                   /* of ps, by name, of the user's defaults; NULL: as the jobs need */
     int format;                      /* enum cli_format, from -o */
     struct cli_screen screen;
     struct cli_status_lines *live;           /* lines drawn in place: messages go above them; or NULL */
@@ -45,6 +47,7 @@ struct command {
     const struct cli_flag *shared[2];  /* tables used by several verbs, into struct cli */
     size_t options_size;             /* zeroed memory for `flags` */
     int min_args, max_args;          /* CLI_MANY: no upper bound */
+    bool without_defaults;           /* works also when config.toml has a fault */
     bool last_job;                   /* without an argument or a label it means the newest job */
     bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
@@ -66,6 +69,9 @@ extern const struct cli_flag cli_output_document[];     /* table|json|yaml */
 
 /* Open the store on first use. */
 struct sw_session *cli_session(struct cli *cli, struct sw_error *err);
+
+/* The user's defaults into `cli` and the time zone (cli_defaults.c). */
+int cli_defaults_read(struct cli *cli, struct sw_error *err);
 
 /* ---- help (cli_help.c) ------------------------------------------------------------------ */
 
@@ -122,7 +128,11 @@ enum sw_state cli_state_called(const char *name);
 enum sw_state cli_job_state(const json_t *job);
 const char *cli_state_style(enum sw_state state);           /* an SGR parameter, or NULL */
 /* "ID  State", where a card begins. */
-void cli_job_head(struct sw_buf *out, const struct cli *cli, const char *id, enum sw_state state);
+void cli_job_head(struct sw_buf *out, bool color, const char *id, enum sw_state state);
+/* why.c: the answer of sw_why() as a card, folded to `width` columns (0: not folded). */
+void cli_why_card(struct sw_buf *out, const json_t *why, size_t width, bool color);
+/* status.c: the attempts of a job as a table. */
+void cli_attempts_table(struct sw_buf *out, const json_t *job, size_t width, bool color);
 void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", or "-" */
 void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
 /* Its message, and how long it is until it starts where that is known: for what is drawn, not for

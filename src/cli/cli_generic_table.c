@@ -11,6 +11,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/cli_zone.h"
 
 enum { COLUMNS_MOST = 24 };
 
@@ -51,10 +52,11 @@ static void add_members(struct sw_buf *out, const json_t *value)
 
 static void add_value(struct sw_buf *out, const char *key, const json_t *value)
 {
-    char size[32];
+    char size[32], time[CLI_TIME_SIZE] = "";
 
     if (json_is_string(value) && sw_text_ends(key, "_at")) {
-        sw_buf_addf(out, "%.19s", json_string_value(value));
+        cli_time_text(cli_time_ms(json_string_value(value)), time);
+        sw_buf_add(out, time);
     } else if (json_is_string(value)) {
         sw_buf_add(out, json_string_value(value));
     } else if (json_is_boolean(value)) {

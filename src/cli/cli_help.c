@@ -10,13 +10,24 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/ps_columns.h"
 
 #define WIDTH       79
 #define FLAG_INDENT 2
 #define HELP_COLUMN 28
 
+static void add_columns(struct sw_buf *out)
+{
+    sw_buf_add(out, "'slipway ps -o columns=NAME,...', --sort and 'columns' in config.toml take these:\n\n");
+    for (const struct ps_column *c = ps_columns; c->name; c++)
+        sw_buf_addf(out, "  %-10s %s\n", c->name, c->about);
+    sw_buf_add(out, "\n--sort NAME sorts from low to high, --sort -NAME or NAME:desc from high to low; jobs "
+                    "without a value come last.");
+}
+
 static const struct {
     const char *name, *summary, *text;
+    void (*add)(struct sw_buf *out);       /* where a table has the text */
 } topics[] = {
     { "exit-codes", "what the exit status of slipway means",
       "run, wait and logs -f end with the job's own exit code: 128+N when signal N ended it, "
@@ -65,6 +76,24 @@ static const struct {
       "a state or has such a label there is nothing to do, which is said and is no error; an id or "
       "name that there is not is 66, and an empty text is 64. None of these words can be the name of "
       "a job." },
+    { "columns", "the columns of 'slipway ps'", NULL, add_columns },
+    { "config", "your own defaults, in config.toml",
+      "~/.config/slipway/config.toml ($XDG_CONFIG_HOME/slipway/config.toml) holds what you want wherever "
+      "nothing else says so. A flag wins over the environment, the environment over this file:\n"
+      "\n"
+      "  platform   SLIPWAY_PLATFORM   the platform of jobs that name none, or a list\n"
+      "  columns    SLIPWAY_COLUMNS    the columns of 'slipway ps', a list of names\n"
+      "  time_zone  SLIPWAY_TIME_ZONE  UTC (the default), local, or Europe/Berlin\n"
+      "  color      SLIPWAY_COLOR      auto (the default), always or never\n"
+      "\n"
+      "For example:\n"
+      "\n"
+      "  platform = \"slurm\"\n"
+      "  columns = [\"id\", \"state\", \"duration\", \"progress\"]\n"
+      "  time_zone = \"Europe/Berlin\"\n"
+      "\n"
+      "Values of jobs (image, partition, ...) belong in profiles.toml beside it. Times in JSON are "
+      "always UTC. NO_COLOR wins over color = \"auto\", and --no-color over everything." },
     { "environment", "variables that slipway reads",
       "  SLIPWAY_STATE_DIR      where the job store is\n"
       "  XDG_STATE_HOME         its parent folder (default: ~/.local/state)\n"
@@ -72,6 +101,9 @@ static const struct {
       "  SLIPWAY_LIBEXEC_DIR    where the helper programs are\n"
       "  SLIPWAY_RUNNERS        where the runners for containers and clusters are\n"
       "  SLIPWAY_GPU_LEASE_DIR  where local jobs note the GPUs, CPUs and memory they use\n"
+      "  SLIPWAY_COLUMNS        the columns of ps; SLIPWAY_TIME_ZONE, SLIPWAY_COLOR:\n"
+      "                         see 'slipway help config'\n"
+      "  XDG_CONFIG_HOME        folder of slipway/config.toml (default: ~/.config)\n"
       "  NO_COLOR               any value: no colours\n"
       "  TERM=dumb              no colours either\n"
       "\n"
@@ -165,6 +197,14 @@ void cli_help_overview(struct sw_buf *out)
     sw_buf_addf(out, "  slipway help %-12s %s\n", "agents", "one page for programs that drive slipway");
 }
 
+static void add_topic(struct sw_buf *out, size_t index)
+{
+    if (topics[index].add)
+        topics[index].add(out);
+    else
+        sw_buf_add(out, topics[index].text);
+}
+
 int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err)
 {
     const struct command *command = cli_command_find(name);
@@ -175,7 +215,10 @@ int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err)
     }
     for (size_t i = 0; i < SW_COUNT(topics); i++)
         if (strcmp(topics[i].name, name) == 0) {
-            cli_wrap(out, topics[i].text, 0, WIDTH);
+            sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+            add_topic(&text, i);
+            cli_wrap(out, sw_buf_text(&text), 0, WIDTH);
             return 0;
         }
     sw_fail(err, SW_E_USAGE, "no help about '%s'", name);
@@ -222,11 +265,15 @@ json_t *cli_help_json(void)
     for (const struct command *const *c = cli_commands; *c; c++)
         json_array_append_new(commands, command_json(*c));
     list_flags(shared, cli_global_flags);
-    for (size_t i = 0; i < SW_COUNT(topics); i++)
+    for (size_t i = 0; i < SW_COUNT(topics); i++) {
+        sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+        add_topic(&text, i);
         json_array_append_new(about, sw_json_object(
             SW_STR("name", topics[i].name),
             SW_STR("summary", topics[i].summary),
-            SW_STR("text", topics[i].text)));
+            SW_STR("text", sw_buf_text(&text))));
+    }
     return sw_json_object(
         SW_SUB("commands", commands),
         SW_SUB("flags", shared),

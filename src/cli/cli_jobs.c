@@ -46,7 +46,7 @@ json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *er
 /* Is it a flag that chooses among the jobs? */
 static bool chooses(const struct cli_flag *flag)
 {
-    static const char *const names[] = { "label", "state", "platform" };
+    static const char *const names[] = { "label", "state", "platform", "since" };
 
     for (size_t i = 0; i < SW_COUNT(names); i++)
         if (strcmp(names[i], flag->name) == 0)
@@ -172,9 +172,9 @@ const char *cli_state_style(enum sw_state state)
     return (size_t)state < SW_COUNT(styles) ? styles[state] : NULL;
 }
 
-void cli_job_head(struct sw_buf *out, const struct cli *cli, const char *id, enum sw_state state)
+void cli_job_head(struct sw_buf *out, bool color, const char *id, enum sw_state state)
 {
-    if (cli->screen.out_color)
+    if (color)
         sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m", id, cli_state_style(state),
                     sw_state_name(state));
     else

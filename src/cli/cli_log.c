@@ -9,11 +9,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/cli_zone.h"
 
 #define EXIT_READER_GONE 141
 
@@ -57,16 +57,10 @@ static int put(struct cli_log *log, const char *bytes, size_t length)
 /* "2026-05-21T22:50:54.123Z ": always as wide, also when the time is not known. */
 static void add_time(struct sw_buf *out, int64_t at_ms)
 {
-    time_t seconds = (time_t)(at_ms / 1000);
-    struct tm parts;
-    char day[24] = "";
+    char at[CLI_TIME_SIZE];
 
-    if (at_ms <= 0 || !gmtime_r(&seconds, &parts)) {
-        sw_buf_addf(out, "%-24s ", "-");
-        return;
-    }
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
-    sw_buf_addf(out, "%s.%03dZ ", day, (int)(at_ms % 1000));
+    cli_time_line(at_ms > 0 ? at_ms : 0, 3, at);
+    sw_buf_addf(out, "%-*s ", (int)strlen(at), at_ms > 0 ? at : "-");
 }
 
 static void begin_line(const struct cli_log *log, struct sw_buf *out, int rank, int64_t at_ms)

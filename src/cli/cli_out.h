@@ -28,8 +28,8 @@ int cli_flush(void);                   /* -1: stdout takes no more */
 /* Flush; 0, or what the program must end with when stdout did not take it all. */
 int cli_print_end(const struct cli *cli);
 
-/* Text folded at spaces to `width`, every line indented. Line breaks stay; a line that begins
- * with a space is kept as it is. */
+/* Text folded at spaces to `width` terminal columns, every line indented; a word that is wider is folded,
+ * too. Line breaks stay; a line that begins with a space is kept as it is. */
 void cli_wrap(struct sw_buf *out, const char *text, size_t indent, size_t width);
 
 #endif

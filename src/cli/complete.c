@@ -116,6 +116,8 @@ static const struct kind {
     { "platform", "NAME", complete_platforms, NULL },
     { "platforms", "[NAME]", complete_platforms, NULL },
     { "state", "STATE", complete_states, NULL },
+    { "sort", "COLUMN", complete_sort, NULL },
+    { "format", "table|wide|columns=NAME,...|json|yaml|name", complete_ps_format, NULL },
     { "launcher", "NAME", complete_launchers, NULL },
     { "set", "KEY=VALUE", complete_keys, NULL },
     { "label", NULL, complete_labels, NULL },

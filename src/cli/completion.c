@@ -129,5 +129,6 @@ const struct command command_completion = {
                "slipway completion fish > ~/.config/fish/completions/slipway.fish",
     .min_args = 1,
     .max_args = 1,
+    .without_defaults = true,
     .run = completion_run,
 };

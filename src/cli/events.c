@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
+#include "cli/cli_zone.h"
 
 #define EVERY_MS 500
 
@@ -52,12 +53,14 @@ static void print_event(const struct cli *cli, const json_t *event)
 {
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
     sw_autofree char *clean = NULL, *cut = NULL;
+    char at[CLI_TIME_SIZE];
 
     if (cli->format == CLI_JSON) {
         cli_document_line(event);
         return;
     }
-    sw_buf_addf(&line, "%.19sZ  %s  %-10s", sw_json_str(event, "at"), sw_json_str(event, "job"),
+    cli_time_line(cli_time_ms(sw_json_str(event, "at")), 0, at);
+    sw_buf_addf(&line, "%s  %s  %-10s", at, sw_json_str(event, "job"),
                 sw_json_str(event, "kind"));
     add_data(&line, json_object_get(event, "data"));
     while (line.length && line.data[line.length - 1] == ' ')

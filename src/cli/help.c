@@ -48,11 +48,12 @@ const struct command command_help = {
     .summary = "explain a command or a topic",
     .description =
         "Explain what a command does, with an example and its flags; show a page about exit-codes, "
-        "selectors or environment, or agents, the page for programs that drive slipway; or, with job, list "
-        "the keys of a job file or explain one of them.",
+        "selectors, columns, config or environment, or agents, the page for programs that drive slipway; or, "
+        "with job, list the keys of a job file or explain one of them.",
     .example = "slipway help run\nslipway help agents\nslipway help exit-codes\nslipway help job gpus",
     .flags = help_flags,
     .options_size = sizeof(struct help_options),
     .max_args = 2,
+    .without_defaults = true,
     .run = help_run,
 };

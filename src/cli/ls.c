@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_zone.h"
 
 struct ls_options {
     const char *platform;
@@ -33,13 +34,13 @@ static void add_table(struct sw_buf *out, const struct cli *cli, const json_t *o
 
     json_array_foreach(objects, i, each) {
         const char *modified = sw_json_str(each, "modified");
-        sw_autofree char *when = sw_strndup(modified ? modified : "-", modified ? 19 : 1);
-        char size[32] = "-";
+        char size[32] = "-", when[CLI_TIME_SIZE];
 
+        cli_time_shown(modified, when);
         if (json_is_integer(json_object_get(each, "size")))
             sw_size_format(sw_json_int(each, "size", 0), size);
         sw_table_cell(table, size, NULL);
-        sw_table_cell(table, when, NULL);
+        sw_table_cell(table, *when ? when : modified ? modified : "-", NULL);
         sw_table_cell(table, sw_json_str(each, "name"), NULL);
     }
     sw_table_write(table, cli->screen.width, cli->screen.out_color, out);

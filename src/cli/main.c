@@ -211,6 +211,11 @@ static int check_lead(const struct cli_args *lead, const struct cli_args *args, 
     return 0;
 }
 
+static enum cli_color color_of(const struct cli *cli)
+{
+    return cli->no_color ? CLI_COLOR_NEVER : (enum cli_color)cli->color;
+}
+
 static int run_command(struct cli *cli, const struct command *command, const struct cli_args *lead,
                        int argc, const char *const *argv, struct sw_error *err)
 {
@@ -222,11 +227,15 @@ static int run_command(struct cli *cli, const struct command *command, const str
         { command->shared[1], cli },
         { cli_global_flags, cli },
     };
+    struct sw_error fault = { 0 };
+    int defaults = command->without_defaults ? 0 : cli_defaults_read(cli, &fault);    /* flags read times */
     int rc = cli_flags_parse(sets, SW_COUNT(sets), argc, argv, false, &args, err);
 
     if (rc >= 0)
         rc = check_lead(lead, &args, err);
-    cli_screen_look(&cli->screen, cli->no_color);
+    if (rc >= 0 && defaults < 0)
+        rc = sw_pass(err, &fault);
+    cli_screen_look(&cli->screen, color_of(cli));
     if (cli->help) {
         sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
@@ -277,7 +286,7 @@ static int dispatch(struct cli *cli, int argc, const char *const *argv, struct s
     const struct command *command;
     int used = cli_flags_parse(sets, SW_COUNT(sets), argc, argv, true, &lead, err);
 
-    cli_screen_look(&cli->screen, cli->no_color);
+    cli_screen_look(&cli->screen, color_of(cli));
     if (used < 0)
         return err->hint[0] ? -1 : sw_hint(err, "'slipway help' lists the commands");
     if (cli->version || used == argc)
@@ -324,6 +333,7 @@ int cli_main(int argc, char **argv)
     status = finish(&cli, dispatch(&cli, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
                                    &err), &err);
     sw_close(cli.session);
+    free(cli.columns);
     written = cli_print_end(&cli);
     status = written ? written : status;
     cli_interrupt_end();

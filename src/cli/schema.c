@@ -35,5 +35,6 @@ const struct command command_schema = {
     .example = "slipway schema > slipway.schema.json\nslipway schema --output status",
     .flags = schema_flags,
     .options_size = sizeof(struct schema_options),
+    .without_defaults = true,
     .run = schema_run,
 };

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_progress.h"
+#include "cli/cli_zone.h"
 #include "core/reason.h"
 
 struct status_options {
@@ -38,13 +39,12 @@ static void add_line(struct sw_buf *out, const char *label, const char *text)
     sw_buf_addf(out, "  %-10s %s\n", label, clean);
 }
 
-/* "2026-05-21T22:50:54.123456+00:00" -> "2026-05-21 22:50:54 UTC": all our times are UTC. */
 static void add_time(struct sw_buf *out, const char *label, const json_t *job, const char *key)
 {
-    const char *text = sw_json_str(job, key);
+    char at[CLI_TIME_SIZE];
 
-    if (text && strlen(text) > 19)
-        sw_buf_addf(out, "  %-10s %.10s %.8s UTC\n", label, text, text + 11);
+    cli_time_shown(sw_json_str(job, key), at);
+    add_line(out, label, at);
 }
 
 static void add_labels(struct sw_buf *out, const json_t *job)
@@ -61,7 +61,7 @@ static void add_labels(struct sw_buf *out, const json_t *job)
 
 static const struct sw_column attempt_columns[] = {
     { "ATTEMPT", .right = true },            { "STARTED" },
-    { "TOOK", .right = true },               { "STATUS" },
+    { "TOOK", .right = true },               { "STATE" },
     { "EXIT", .right = true, .drop = 3 },    { "NODE", .least = 8, .drop = 2 },
     { "MESSAGE", .least = 10, .drop = 1 },
 };
@@ -82,12 +82,13 @@ static void exit_cell(const json_t *attempt, char out[32])
 static void add_attempt(struct sw_table *table, const json_t *attempt)
 {
     enum sw_state state = cli_state_called(sw_json_str(attempt, "status"));
-    const char *started = sw_json_str(attempt, "started_at");
-    int64_t started_ms = cli_time_ms(started), ended_ms = cli_time_ms(sw_json_str(attempt, "ended_at"));
-    sw_autofree char *at = started ? sw_format("%.10s %.8s", started, started + 11) : sw_strdup("-");
-    char number[24], exit_code[32], took[32];
+    int64_t started_ms = cli_time_ms(sw_json_str(attempt, "started_at"));
+    int64_t ended_ms = cli_time_ms(sw_json_str(attempt, "ended_at"));
+    char number[24], exit_code[32], took[32], at[CLI_TIME_SIZE] = "-";
 
     snprintf(number, sizeof number, "%lld", (long long)sw_json_int(attempt, "attempt", 0));
+    if (started_ms)
+        cli_time_text(started_ms, at);
     exit_cell(attempt, exit_code);
     cli_duration(started_ms ? (ended_ms ? ended_ms : sw_now_ms()) - started_ms : -1, took);
     sw_table_cell(table, number, NULL);
@@ -99,20 +100,25 @@ static void add_attempt(struct sw_table *table, const json_t *attempt)
     sw_table_cell(table, sw_json_str(attempt, "message"), NULL);
 }
 
-/* The time line; a single attempt is what the card already tells. */
-static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t *job)
+void cli_attempts_table(struct sw_buf *out, const json_t *job, size_t width, bool color)
 {
     sw_auto(sw_table) struct sw_table *table =
         sw_table_new(attempt_columns, SW_COUNT(attempt_columns));
     const json_t *attempts = json_object_get(job, "attempts"), *each;
     size_t i;
 
-    if (json_array_size(attempts) < 2)
-        return;
     json_array_foreach(attempts, i, each)
         add_attempt(table, each);
+    sw_table_write(table, width, color, out);
+}
+
+/* The time line; a single attempt is what the card already tells. */
+static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t *job)
+{
+    if (json_array_size(json_object_get(job, "attempts")) < 2)
+        return;
     sw_buf_add_char(out, '\n');
-    sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
+    cli_attempts_table(out, job, cli->screen.width, cli->screen.out_color);
 }
 
 static void add_progress(struct sw_buf *out, const json_t *job)
@@ -170,17 +176,18 @@ static void add_data(struct sw_buf *out, const json_t *job)
     add_line(out, "data", sw_buf_text(&text));
 }
 
-/* "attempt 2, not before 05:20:54 UTC" */
+/* "attempt 2, not before 2026-05-21 05:20:54 UTC" */
 static void add_retry(struct sw_buf *out, const json_t *job)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
-    const char *at = sw_json_str(job, "next_attempt_at");
+    char at[CLI_TIME_SIZE];
 
     if (sw_json_int(job, "attempt", 1) < 2)
         return;
+    cli_time_shown(sw_json_str(job, "next_attempt_at"), at);
     sw_buf_addf(&text, "attempt %lld", (long long)sw_json_int(job, "attempt", 1));
-    if (at && strlen(at) > 19)
-        sw_buf_addf(&text, ", not before %.8s UTC", at + 11);
+    if (*at)
+        sw_buf_addf(&text, ", not before %s", at);
     add_line(out, "retry", sw_buf_text(&text));
 }
 
@@ -268,7 +275,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     const char *reason = sw_json_str(job, "reason");
     char text[32];
 
-    cli_job_head(out, cli, sw_json_str(job, "id"), state);
+    cli_job_head(out, cli->screen.out_color, sw_json_str(job, "id"), state);
     sw_buf_add_char(out, '\n');
     add_line(out, "message", message);
     add_line(out, "cause", sw_json_str(job, "cause"));

@@ -25,5 +25,6 @@ const struct command command_version = {
         "Show the version of the program. Nothing else is opened or read.",
     .example = "slipway version",
     .shared = { cli_output_document },
+    .without_defaults = true,
     .run = version_run,
 };

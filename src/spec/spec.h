@@ -54,6 +54,7 @@ struct sw_spec_input {
     sw_env_fn *env;                         /* values of variables; NULL: there are none */
     sw_env_fn *env_source;                  /* where such a value is from, in words; may be NULL */
     void *env_context;
+    const json_t *user_defaults;            /* as sw_user_defaults_resolve() makes it; NULL: none */
     const char *default_platform;           /* when nothing says otherwise */
     size_t choice;                          /* which of a list of platforms, from 0 */
 };
@@ -95,6 +96,19 @@ json_t *sw_spec_place_options(const struct sw_spec_input *input, const char *pla
                               struct sw_error *err);
 
 extern const struct sw_option sw_spec_keys[];     /* the job file's keys (spec_keys.c) */
+
+/* ---- user_defaults.c: ~/.config/slipway/config.toml ---------------------------------------- */
+
+extern const struct sw_option sw_user_keys[];     /* its keys */
+struct sw_user_input {
+    const struct sw_document *file;               /* NULL: there is none */
+    const struct sw_spec_platform *platforms;
+    size_t platform_count;
+    sw_env_fn *env;                               /* NULL: what the file says, whatever is set */
+    void *env_context;
+};
+/* environment > file > default: {"values", "sources"}, as in struct sw_spec. NULL + err. */
+json_t *sw_user_defaults_resolve(const struct sw_user_input *input, struct sw_error *err);
 
 /* Turn a flag's text into the value its key's type asks for, and put it into a flags object at
  * that key: "gpus", "env.A", "inputs[\"/x.json\"]", "slurm.partition", "config.train.lr". Lists

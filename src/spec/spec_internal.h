@@ -166,6 +166,10 @@ void spec_add_environment(struct spec_level *into, struct spec_check *check,
                           void *env_context);
 void spec_add_defaults(struct spec_level *into, struct spec_check *check,
                        const struct sw_spec_platform *platform);
+/* The same for a table that belongs to no platform. */
+void spec_add_row_environment(struct spec_level *into, struct spec_check *check, const struct sw_option *rows,
+                              sw_env_fn *env, void *env_context);
+void spec_add_row_defaults(struct spec_level *into, struct spec_check *check, const struct sw_option *rows);
 /* Where the first value at or below `path` came from, so that a complaint can point at it. */
 const char *spec_source_below(const json_t *sources, const char *path);
 void spec_require(const struct spec_level *level, struct spec_check *check,

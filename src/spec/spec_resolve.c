@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spec_resolve.c - flag > job file > profile > environment > default: one spec from five levels.
+ * spec_resolve.c - flag > job file > profile > environment > default: one spec from five levels. For the
+ * platform alone, the user's config.toml comes between environment and default.
  *
  * The platform is decided first, because it decides which profile and which table count. Then
  * each level is checked on its own and merged below the ones before it. Nothing is returned
@@ -148,9 +149,10 @@ static json_t *wanted_platforms(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;
     const char *variable = NULL;
+    json_t *said;
 
     for (size_t i = 0; i < SW_COUNT(now->documents); i++) {
-        json_t *said = json_object_get(now->documents[i].values, "platform");
+        said = json_object_get(now->documents[i].values, "platform");
 
         if (json_array_size(said) == 0)
             continue;
@@ -170,6 +172,12 @@ static json_t *wanted_platforms(struct resolving *now)
         json_object_set_new(now->level.sources, "platform",
                             json_string("environment SLIPWAY_PLATFORM"));
         return json_pack("[o]", sw_json_text(variable));
+    }
+    said = json_object_get(json_object_get(in->user_defaults, "values"), "platform");
+    if (json_array_size(said) > 0) {
+        json_object_set(now->level.sources, "platform",
+                        json_object_get(json_object_get(in->user_defaults, "sources"), "platform"));
+        return json_copy(said);
     }
     json_object_set_new(now->level.sources, "platform", json_string("default"));
     assert(in->default_platform);

@@ -32,6 +32,7 @@ enum condition {
     BY_STATES      = 1 << 8,        /* several states: checked on the rows of another walk */
     BY_ENDED       = 1 << 9,
     BY_LABELS      = 1 << 10,       /* several labels: one gives the walk, the rows have all */
+    BY_CREATED     = 1 << 11,
 };
 
 #define BEGINS_WITH(column, prefix) column " BETWEEN " prefix " AND " prefix " || char(1114111)"
@@ -64,6 +65,7 @@ enum condition {
     " AND (:state IS NULL OR state = :state)"                                   \
     " AND (:states IS NULL OR instr(:states, state || ' ') > 0)"                \
     " AND (:ended_before IS NULL OR (ended_ms > 0 AND ended_ms < :ended_before))" \
+    " AND (:created_since IS NULL OR created_ms >= :created_since)"             \
     " AND (:label_key IS NULL OR EXISTS (SELECT 1 FROM labels AS other"         \
     "      WHERE other.job = jobs.seq AND other.key = :label_key"               \
     "      AND (:label_value IS NULL OR other.value = :label_value)))"          \
@@ -134,7 +136,8 @@ static unsigned conditions_of(const struct sw_job_filter *filter)
            (filter->active_only ? BY_ACTIVE : 0u) |
            (filter->state_count == 1 ? BY_STATE : 0u) |
            (filter->state_count > 1 ? BY_STATES : 0u) |
-           (filter->platform ? BY_PLATFORM : 0u) | (filter->ended_before_ms ? BY_ENDED : 0u);
+           (filter->platform ? BY_PLATFORM : 0u) | (filter->ended_before_ms ? BY_ENDED : 0u) |
+           (filter->created_since_ms ? BY_CREATED : 0u);
 }
 
 static const struct way *way_for(unsigned conditions)
@@ -232,6 +235,7 @@ static void bind_conditions(sqlite3_stmt *statement, const struct sw_job_filter 
     bind_labels(statement, filter);
     bind_number(statement, ":active", filter->active_only);
     bind_number(statement, ":ended_before", filter->ended_before_ms);
+    bind_number(statement, ":created_since", filter->created_since_ms);
     bind_states(statement, filter);
 }
 

@@ -237,6 +237,7 @@ struct sw_job_filter {
     const char *platform, *name, *name_prefix, *id_prefix;
     const char *const *labels; size_t label_count;     /* "key" or "key=value": has all of them */
     int64_t ended_before_ms;                           /* with keep: see sw_store_expired */
+    int64_t created_since_ms;                          /* 0: all */
     size_t limit, offset;                              /* limit 0: no limit */
     enum sw_columns columns;
 };

@@ -144,6 +144,8 @@ static const struct {
     { "a platform", { .platform = "local" }, (MANY + 2) / 3 - (MANY + 20) / 60 },
     { "a platform and a name", { .platform = "local", .name = "train" }, (MANY + 11) / 12 },
     { "ended long ago", { .ended_before_ms = 1 }, 0 },
+    { "created since ever", { .created_since_ms = 1 }, MANY },
+    { "created in the far future", { .created_since_ms = INT64_MAX, .name = "train" }, 0 },
 };
 
 static void every_filter_finds_exactly_its_jobs_newest_first(void **state)
@@ -164,6 +166,16 @@ static void every_filter_finds_exactly_its_jobs_newest_first(void **state)
         if (count != (int64_t)answers[i].expected)
             fail_msg("%s: counted %lld", answers[i].claim, (long long)count);
     }
+}
+
+static void jobs_created_since_the_tenth_are_ten(void **state)
+{
+    const struct sw_job_filter newest = { .limit = 10 };
+    const struct heard ten = list(&newest);
+    const struct sw_job_filter since = { .created_since_ms = ten.last_created_ms };
+
+    (void)state;
+    assert_int_equal(list(&since).count, 10);
 }
 
 static void pages_join_without_gap_or_overlap(void **state)
@@ -289,6 +301,7 @@ int main(void)
     const struct CMUnitTest many[] = {
         cmocka_unit_test(every_list_walks_an_index_in_its_order),
         cmocka_unit_test(every_filter_finds_exactly_its_jobs_newest_first),
+        cmocka_unit_test(jobs_created_since_the_tenth_are_ten),
         cmocka_unit_test(pages_join_without_gap_or_overlap),
         cmocka_unit_test(a_listener_may_stop),
     };

@@ -36,8 +36,8 @@ static void a_document_gets_names_order_and_nulls(void **state)
           "\"rows\":[]}" },
         { "{\"id\":\"a\",\"note\":\"n\",\"started_ms\":1000,\"signal\":9,\"rate\":3,\"one\":{\"at_ms\":2000},"
           "\"rows\":[{\"x\":1},{\"at_ms\":0}],\"more\":4,\"own\":true}",
-          "{\"id\":\"a\",\"note\":\"n\",\"started_at\":\"1970-01-01T00:00:01.000000+00:00\",\"signal\":9,"
-          "\"rate\":3,\"one\":{\"at\":\"1970-01-01T00:00:02.000000+00:00\"},"
+          "{\"id\":\"a\",\"note\":\"n\",\"started_at\":\"1970-01-01T00:00:01+00:00\",\"signal\":9,"
+          "\"rate\":3,\"one\":{\"at\":\"1970-01-01T00:00:02+00:00\"},"
           "\"rows\":[{\"at\":null,\"x\":1},{\"at\":null}],\"extra\":4,\"own\":true}" },
     };
 

@@ -271,7 +271,7 @@ static json_t *times_json(const struct sw_job *job)
         SW_INT("age_ms", age(now, job->created_ms)),
         SW_SUB("seen_age_ms", unless(-1, job->seen_ms ? age(now, job->seen_ms) : -1)),
         SW_SUB("duration_ms", unless(-1, started ? age(end, started) : -1)),
-        SW_SUB_COPY("labels", job->labels));
+        SW_SUB("labels", or_null(job->labels)));
 }
 
 /* What is known with these columns of the store. */

@@ -104,25 +104,26 @@ static const struct api_field attempts[] = {
     MAYBE("runner", API_OBJECT, "last report of the runner in the job, as it wrote it"),           \
     ALWAYS("age_ms", API_INT, "since created_at"),                                                 \
     MAYBE("seen_age_ms", API_INT, "since seen_at"),                                                \
-    MAYBE("duration_ms", API_INT, "how long the newest attempt ran or has been running")
+    MAYBE("duration_ms", API_INT, "how long the newest attempt ran or has been running"),         \
+    MAYBE("labels", API_MAP, "its labels"),                                                        \
+    MAYBE("command", API_TEXT, "what it runs, as a shell would take it"),                          \
+    MAYBE("gpus", API_INT, "GPUs of each node"),                                                   \
+    MAYBE("gpu_type", API_TEXT, "GPU type it asks for"),                                           \
+    MAYBE("nodes", API_INT, "nodes it asks for"),                                                  \
+    MAYBE("user", API_TEXT, "who submitted it")
 
 /* About one job, besides. Null: it was adopted without its plan, or the job does not say. */
 #define JOB_WHOLE                                                                                  \
     MAYBE("outputs", API_LIST, "outputs that go somewhere", outputs),                              \
     MAYBE("split", API_OBJECT, "of a group of splits: which one", split),                          \
-    MAYBE("nodes", API_INT, "nodes it asks for"),                                                  \
     MAYBE("replicas", API_INT, "ranks it has"),                                                    \
-    MAYBE("labels", API_MAP, "its labels"),                                                        \
-    MAYBE("command", API_TEXT, "what it runs, as a shell would take it"),                          \
     MAYBE("image", API_TEXT, "container image"),                                                   \
-    MAYBE("gpu_type", API_TEXT, "GPU type it asks for"),                                           \
-    MAYBE("gpus", API_INT, "GPUs of each node"),                                                   \
+    MAYBE("image_digest", API_TEXT, "digest of the image that ran"),                               \
     MAYBE("cpus", API_NUMBER, "CPUs of each node"),                                                \
     MAYBE("memory_bytes", API_INT, "memory of each node"),                                         \
     MAYBE("time_limit_ms", API_INT, "time limit"),                                                 \
     MAYBE("workdir", API_TEXT, "working folder of the command"),                                   \
     MAYBE("file", API_TEXT, "job file"),                                                           \
-    MAYBE("user", API_TEXT, "who submitted it"),                                                   \
     MAYBE("host", API_TEXT, "from which machine"),                                                 \
     MAYBE("folder", API_TEXT, "from which folder"),                                                \
     MAYBE("git", API_OBJECT, "commit, branch, and whether something was not committed (dirty)"),   \

@@ -73,7 +73,7 @@ static void begin_line(const struct cli_log *log, struct sw_buf *out, int rank, 
         sw_buf_addf(out, "%d| ", rank);
 }
 
-/* {"job":"train-k3v9q2xa","rank":0,"at":"...","line":"..."} */
+/* {"version":1,"job":"train-k3v9q2xa","rank":0,"at":"...","line":"..."} */
 static void add_object(const struct cli_log *log, int rank, int64_t at_ms, const char *line, size_t length,
                        struct sw_buf *out)
 {
@@ -83,7 +83,7 @@ static void add_object(const struct cli_log *log, int rank, int64_t at_ms, const
     char at[40];
 
     sw_time_format(at_ms, at);
-    object = sw_json_object(SW_STR("job", log->id), SW_INT("rank", rank),
+    object = sw_json_object(SW_INT("version", 1), SW_STR("job", log->id), SW_INT("rank", rank),
                             at_ms > 0 ? SW_STR("at", at) : SW_NULL("at"), SW_STR("line", text));
     dumped = sw_json_dump(object);
     sw_buf_addf(out, "%s\n", dumped);

@@ -154,24 +154,30 @@ static char *both(const char *first, const char *second)
     return sw_format("%s%s%s", first, *first && !sw_text_ends(first, "\n") ? "\n" : "", second);
 }
 
-/* The one place that knows whether a job file has `setup`: without it, the lines come before the command. */
-void translate_setup(struct translating *at, int line, const char *what, const char *text,
-                     const struct translate_variable *variables)
+/* Lines before the command, in the same shell. */
+static void prepend(struct translating *at, int line, const char *what, const char *text)
 {
-    sw_autofree char *renamed = rename_variables(at, line, text, variables), *whole = NULL;
     const json_t *argv = json_object_get(at->job, "argv");
     const char *now = argv ? json_string_value(json_array_get(argv, 2)) : sw_json_str(at->job, "command");
+    sw_autofree char *whole = both(text, now ? now : "");
 
-    if (is_blank(renamed))
-        return;
-    if (sw_option_find(sw_spec_keys, "setup")) {
-        translate_set(at, line, what, "setup", renamed);
-        return;
-    }
-    whole = both(renamed, now ? now : "");
     json_object_del(at->job, "argv");
     json_object_del(at->job, "command");
     translate_command(at, line, what, whole, NULL);
+}
+
+/* The one place that knows whether a job file has `setup`. */
+void translate_setup(struct translating *at, int line, const char *what, const char *text,
+                     const struct translate_variable *variables)
+{
+    sw_autofree char *renamed = rename_variables(at, line, text, variables);
+
+    if (is_blank(renamed))
+        return;
+    if (sw_option_find(sw_spec_keys, "setup"))
+        translate_set(at, line, what, "setup", renamed);
+    else
+        prepend(at, line, what, renamed);
 }
 
 /* ---- variables and data ---------------------------------------------------------------------------- */
@@ -248,9 +254,16 @@ static void clone_repositories(struct translating *at)
         sw_buf_add(&lines, " checkout ");
         sw_buf_add_quoted(&lines, mount.ref);
         sw_buf_add_char(&lines, '\n');
+        if (sw_text_same(sw_json_str(at->job, "workdir"), mount.target)) {
+            json_object_del(at->job, "workdir");         /* it is not there yet when the command starts */
+            sw_buf_add(&lines, "cd ");
+            sw_buf_add_quoted(&lines, mount.target);
+            sw_buf_add_char(&lines, '\n');
+        }
         translate_leave_out(at, 0, mount.source, "pods cannot mount a repository: it is cloned, with the image's git");
     }
-    translate_setup(at, 0, "mounts", sw_buf_text(&lines), NULL);
+    if (lines.length > 0)
+        prepend(at, 0, "mounts", sw_buf_text(&lines));
 }
 
 void translate_rented(struct translating *at, const char *platform)

@@ -540,7 +540,7 @@ SW_API char *sw_inventory(struct sw_session *session, const char *platform, stru
 
 /* A first job file for a folder, from the files in it; the one file of another tool there is translated.
  * JSON: { "version", "job_file": the text, "schema_file": the name that its first line gives the editor,
- *   "tool": "sbatch" | "skypilot" | "dstack" | "nemo-run" | null, "from": the file that was translated | null,
+ *   "tool": "sbatch" | "skypilot" | "dstack" | "nemo-run" | null, "from": the file translated | null,
  *   "left_out": [{ "line", "what", "why" }] }. Nothing is written. */
 SW_API char *sw_draft_job(const char *folder, struct sw_error *err);
 /* The same from one file of another tool; tool NULL: by its content. `section`: of an env.toml of NeMo-Run,

@@ -87,7 +87,8 @@ char *sw_draft_job(const char *folder, struct sw_error *err)
     input.platforms = api_spec_platforms(&input.platform_count);
     sw_draft_make(&input, &draft);
     if (draft.translated) {
-        path = strcmp(folder, ".") == 0 ? sw_strdup(draft.translated) : sw_path_join(folder, draft.translated);
+        path = strcmp(folder, ".") == 0 ? sw_strdup(draft.translated)
+                                        : sw_path_join(folder, draft.translated);
         return sw_translate_job(path, NULL, NULL, err);
     }
     return answer(&(struct sw_job_text){ .job = draft.job, .ideas = draft.ideas, .remarks = draft.remarks,

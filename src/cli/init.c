@@ -105,8 +105,8 @@ static int init_run(struct cli *cli, const struct cli_args *args, struct sw_erro
         return -1;
     say_left_out(cli, made);
     if (!print && sw_json_str(made, "tool"))
-        cli_say(cli, "%s written from %s (%s); 'slipway plan' shows what it does", path, sw_json_str(made, "from"),
-                sw_json_str(made, "tool"));
+        cli_say(cli, "%s written from %s (%s); 'slipway plan' shows what it does", path,
+                sw_json_str(made, "from"), sw_json_str(made, "tool"));
     else if (!print)
         cli_say(cli, "%s written; 'slipway plan' shows what it does", path);
     return 0;
@@ -117,12 +117,12 @@ const struct command command_init = {
     .args = "[FOLDER]",
     .summary = "write a job file, also from a file of another tool",
     .description =
-        "Look at a folder (default: the current one) and write a commented job.yaml for it: a training script, "
-        "its requirements and a Dockerfile are found, and a single sbatch script, SkyPilot task, dstack task or "
-        "NeMo-Run file in it is translated. --from names such a file. What has no counterpart is named with its "
-        "line, on standard error and in the job file. A job.yaml that exists is never overwritten; --print, or "
-        "'-' for the folder, prints instead. .slipway-schema.json beside it lets editors complete and check the "
-        "job file.",
+        "Look at a folder (default: the current one) and write a commented job.yaml for it: a training "
+        "script, its requirements and a Dockerfile are found, and a single sbatch script, SkyPilot task, "
+        "dstack task or NeMo-Run file in it is translated. --from names such a file. What has no counterpart "
+        "is named with its line, on standard error and in the job file. A job.yaml that exists is never "
+        "overwritten; --print, or '-' for the folder, prints instead. .slipway-schema.json beside it lets "
+        "editors complete and check the job file.",
     .example = "slipway init\nslipway init --from train.sbatch --print",
     .flags = init_flags,
     .options_size = sizeof(struct init_options),

@@ -110,8 +110,8 @@ static void unknown_top_key(struct spec_check *check, const char *key)
 
     for (size_t i = 0; !mean && i < check->platform_count; i++)
         if (sw_option_find(check->platforms[i].options, key))
-            mean = sw_format(" (did you mean '%s.%s'? slipway help job %s.%s)", check->platforms[i].name, shown,
-                             check->platforms[i].name, shown);
+            mean = sw_format(" (did you mean '%s.%s'? slipway help job %s.%s)", check->platforms[i].name,
+                             shown, check->platforms[i].name, shown);
     if (!mean)
         mean = spec_did_you_mean(key, words, count);
     spec_complain(check, "unknown key '%s'%s", shown, mean);

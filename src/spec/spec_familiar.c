@@ -15,8 +15,8 @@ static const struct {
     const char *word, *key;
     const char *instead;             /* said in place of the key; or NULL */
 } familiar[] = {
-    { "accelerator", "gpus" }, { "accelerators", "gpus" }, { "gpu_count", "gpus" }, { "gpus_per_node", "gpus" },
-    { "num_gpus", "gpus" },
+    { "accelerator", "gpus" }, { "accelerators", "gpus" }, { "gpu_count", "gpus" },
+    { "gpus_per_node", "gpus" }, { "num_gpus", "gpus" },
     { "resources", "gpus", "gpus, cpus and memory are keys of their own here" },
     { "nnodes", "nodes" }, { "num_nodes", "nodes" }, { "replicas", "nodes" },
     { "ntasks", "launcher", "the command starts once on each node, and 'launcher' starts more" },
@@ -33,8 +33,8 @@ static const struct {
     { "container_mounts", "mounts" }, { "volume_mounts", "mounts" }, { "volumes", "mounts" },
     { "chdir", "workdir" }, { "cwd", "workdir" }, { "working_dir", "workdir" },
     { "job_name", "name" }, { "title", "name" },
-    { "backend", "platform" }, { "backends", "platform" }, { "cloud", "platform" }, { "executor", "platform" },
-    { "infra", "platform" },
+    { "backend", "platform" }, { "backends", "platform" }, { "cloud", "platform" },
+    { "executor", "platform" }, { "infra", "platform" },
     { "tags", "labels" },
     { "job_recovery", "retry" }, { "max_retries", "retry.max" }, { "retries", "retry.max" },
     { "files", "code" }, { "packager", "code" }, { "repos", "code" },

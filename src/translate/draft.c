@@ -57,6 +57,11 @@ static const char *tool_of(const struct sw_draft_input *input, const char *name,
                ? NULL : sw_translate_tool(&file);
 }
 
+static void add_remark(struct sw_draft *out, json_t *text)
+{
+    json_array_append_new(out->remarks, text);
+}
+
 static size_t find_tools(const struct sw_draft_input *input, struct sw_draft *out)
 {
     size_t count = 0;
@@ -70,8 +75,8 @@ static size_t find_tools(const struct sw_draft_input *input, struct sw_draft *ou
             continue;
         if (count++ == 0)
             out->translated = sw_strdup(name);
-        json_array_append_new(out->remarks, json_sprintf("%s is a file of %s: 'slipway init --from %s' translates it.",
-                                                         name, tool, name));
+        add_remark(out, json_sprintf("%s is a file of %s: 'slipway init --from %s' translates it.", name,
+                                     tool, name));
     }
     return count;
 }
@@ -86,7 +91,8 @@ static bool has_main(const json_t *text)
 /* Names that are usual first; then the first script with a main; then any of a usual name. */
 static const char *find_script(const json_t *files)
 {
-    static const char *const usual[] = { "train.py", "main.py", "run.py", "finetune.py", "train.sh", "run.sh" };
+    static const char *const usual[] = { "train.py", "main.py", "run.py", "finetune.py", "train.sh",
+                                         "run.sh" };
     const char *name;
     json_t *text;
 
@@ -101,7 +107,8 @@ static const char *find_script(const json_t *files)
 
 static bool is_distributed(const json_t *text)
 {
-    static const char *const signs[] = { "torch.distributed", "init_process_group", "LOCAL_RANK", "accelerate" };
+    static const char *const signs[] = { "torch.distributed", "init_process_group", "LOCAL_RANK",
+                                         "accelerate" };
 
     for (size_t i = 0; text && i < SW_COUNT(signs); i++)
         if (strstr(json_string_value(text), signs[i]))
@@ -119,20 +126,21 @@ static void add_idea(struct sw_draft *out, const char *key, json_t *value)
 
 static void add_needs(const struct sw_draft_input *input, struct sw_draft *out)
 {
-    const char *install = json_object_get(input->files, "requirements.txt") ? "pip install -r requirements.txt"
+    const char *install = json_object_get(input->files, "requirements.txt")
+                              ? "pip install -r requirements.txt"
                           : json_object_get(input->files, "pyproject.toml") ? "pip install ."
                                                                             : NULL;
 
     if (install && sw_option_find(sw_spec_keys, "setup"))
         add_idea(out, "setup", json_string(install));
     else if (install)
-        json_array_append_new(out->remarks, json_sprintf("The folder names packages: the image has them, or the "
-                                                         "command begins with '%s'.", install));
+        add_remark(out, json_sprintf("The folder names packages: the image has them, or the command begins "
+                                     "with '%s'.", install));
     if (json_object_get(input->files, "Dockerfile"))
-        json_array_append_new(out->remarks, json_string("The folder has a Dockerfile: build and push its image, "
-                                                        "then name it in 'image'."));
+        add_remark(out, json_string("The folder has a Dockerfile: build and push its image, then name it in "
+                                    "'image'."));
     if (json_object_get(input->files, "env.toml"))
-        json_array_append_new(out->remarks, json_string("Values of env.toml count, too: see 'Profiles' in the manual."));
+        add_remark(out, json_string("Values of env.toml count, too: see 'Profiles' in the manual."));
 }
 
 static void add_ideas(const struct sw_draft_input *input, const char *script, struct sw_draft *out)
@@ -153,7 +161,7 @@ static void add_program(const struct sw_draft_input *input, const char *script, 
     sw_auto(sw_buf) struct sw_buf command = SW_BUF_INIT;
 
     if (sw_spec_set_text(out->job, input->platforms, input->platform_count, "name", name, NULL) < 0)
-        json_object_del(out->job, "name");           /* a word that selects jobs: without a name it is "job" */
+        json_object_del(out->job, "name");           /* a word that selects jobs already */
     sw_buf_addf(&command, "%s ", runs);
     sw_buf_add_quoted(&command, script ? script : "");
     json_object_set_new(out->job, "command",
@@ -162,7 +170,7 @@ static void add_program(const struct sw_draft_input *input, const char *script, 
     if (script)
         json_object_set_new(out->job, "code", json_pack("{s:s}", "root", "."));
     else
-        json_array_append_new(out->remarks, json_string("No script was found: write what to run into 'command'."));
+        add_remark(out, json_string("No script was found: write what to run into 'command'."));
 }
 
 void sw_draft_make(const struct sw_draft_input *input, struct sw_draft *out)

@@ -2,8 +2,8 @@
 /*
  * dstack.c - a dstack task: commands, image, resources, and the policies by which it rents machines.
  *
- * dstack's amounts are ranges ("8GB..", "2..8"): the least is asked for. Its backends, fleets and prices choose
- * a machine, which a platform does here.
+ * dstack's amounts are ranges ("8GB..", "2..8"): the least is asked for. Its backends, fleets and prices
+ * choose a machine, which a platform does here.
  *
  * Pure.
  */
@@ -81,7 +81,8 @@ static void gpu_text(struct translating *at, const struct translate_word *word, 
 static void gpu_map(struct translating *at, const struct translate_word *word)
 {
     static const char *const left[] = { "memory", "total_memory", "compute_capability" };
-    const json_t *names = json_object_get(word->value, "name"), *count = json_object_get(word->value, "count");
+    const json_t *names = json_object_get(word->value, "name");
+    const json_t *count = json_object_get(word->value, "count");
     const char *name = json_string_value(json_is_array(names) ? json_array_get(names, 0) : names);
     bool exact = true;
     sw_autofree char *least = count ? translate_least(count, &exact) : NULL;
@@ -91,7 +92,9 @@ static void gpu_map(struct translating *at, const struct translate_word *word)
         translate_refuse(at, word, "of several types, the first is asked for");
     for (size_t i = 0; i < SW_COUNT(left); i++) {
         sw_autofree char *path = translate_below(word->path, left[i]);
-        const struct translate_word one = { path, json_object_get(word->value, left[i]), translate_line(at, path) };
+        const struct translate_word one = {
+            path, json_object_get(word->value, left[i]), translate_line(at, path)
+        };
 
         if (one.value)
             translate_refuse(at, &one, "the memory of a GPU is not asked for: name its type");
@@ -201,7 +204,9 @@ static void take_volumes(struct translating *at, const struct translate_word *wo
         sw_autofree char *path = sw_format("%s[%zu]", word->path, i);
         const char *text = json_string_value(value), *host = sw_json_str(value, "instance_path");
         const char *target = sw_json_str(value, "path");
-        sw_autofree char *mount = host && target ? sw_format("%s:%s", host, target) : text ? sw_strdup(text) : NULL;
+        sw_autofree char *mount = host && target ? sw_format("%s:%s", host, target)
+                                  : text         ? sw_strdup(text)
+                                                 : NULL;
         const struct translate_word one = { path, value, translate_line(at, path) };
 
         if (mount && *mount == '/')
@@ -276,7 +281,8 @@ static void take_retry(struct translating *at, const struct translate_word *word
         }
     duration = translate_below(word->path, "duration");
     if (json_object_get(word->value, "duration"))
-        translate_leave_out(at, translate_line(at, duration), duration, "'retry.max' counts attempts, not hours");
+        translate_leave_out(at, translate_line(at, duration), duration,
+                            "'retry.max' counts attempts, not hours");
 }
 
 static void take_duration(struct translating *at, const struct translate_word *word, const char *key)
@@ -396,7 +402,7 @@ static const struct translate_row rows[] = {
     { 0 }
 };
 
-/* ---- the whole ------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------- */
 
 /* dstack stops at the first command that fails. */
 static char *joined(const json_t *commands)

@@ -66,7 +66,8 @@ static int add_key(struct sw_buf *out, const char *key, const json_t *value, boo
     sw_auto(json) json_t *one = json_object();
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
     sw_autofree char *help = row ? sw_strdup(row->help)
-                                 : sw_format("only for %s; 'slipway platforms %s' lists the options", key, key);
+                                 : sw_format("only for %s; 'slipway platforms %s' lists the options",
+                                             key, key);
 
     json_object_set_new(one, key, plain_value(key, value));
     if (sw_document_write(&text, one, SW_YAML, err) < 0)

@@ -19,6 +19,8 @@
 #include "base/text.h"
 #include "core/command.h"
 
+#define REACH_WHY "how to reach a platform belongs in a profile: env.toml"
+
 enum { PARENTS_MAX = 8 };
 
 struct executor {
@@ -177,7 +179,7 @@ static void take_profile_word(struct executor *executor, const char *name, const
     else if (!portable && !own)
         translate_refuse(at, word, "slipway does not know this word");
     else if (!portable && own->scope != SW_JOB)
-        translate_leave_out(at, word->line, word->path, "how to reach a platform belongs in a profile: env.toml");
+        translate_leave_out(at, word->line, word->path, REACH_WHY);
     else if (json_is_object(value) && portable && portable->type == SW_GROUP)
         translate_map(at, &renamed, key);
     else if (json_is_object(value))
@@ -200,8 +202,7 @@ static void take_executor_word(struct executor *executor, const char *name, cons
     else if (row)
         translate_refuse(executor->at, word, row->why);
     else if (json_is_object(word->value) && json_object_get(word->value, "_target_"))
-        translate_leave_out(executor->at, word->line, word->path,
-                            "how to reach a platform belongs in a profile: env.toml");
+        translate_leave_out(executor->at, word->line, word->path, REACH_WHY);
     else if (slurm && take_slurm_word(executor, name, word))
         return;
     else if (executor->platform)
@@ -260,8 +261,9 @@ static char *script_command(const json_t *task)
 }
 
 static const struct translate_row task_rows[] = {
-    { "_target_", .take = take_nothing }, { "path", .take = take_nothing }, { "inline", .take = take_nothing },
-    { "args", .take = take_nothing }, { "entrypoint", .take = take_nothing }, { "m", .take = take_nothing },
+    { "_target_", .take = take_nothing }, { "path", .take = take_nothing },
+    { "inline", .take = take_nothing }, { "args", .take = take_nothing },
+    { "entrypoint", .take = take_nothing }, { "m", .take = take_nothing },
     { "env", .take = take_variables }, { 0 }
 };
 
@@ -283,7 +285,7 @@ static void take_task(struct translating *at, const json_t *document)
     translate_command(at, line, "task", command, NULL);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------- */
 
 static const json_t *find_section(struct translating *at, const json_t *document, const char **path,
                                   struct sw_error *err)
@@ -335,7 +337,8 @@ static char *executor_name(const json_t *document, const json_t *section)
 }
 
 /* What a section extends counts first, and its own words win. */
-static void take_chain(struct executor *executor, const json_t *document, const json_t *section, const char *path)
+static void take_chain(struct executor *executor, const json_t *document, const json_t *section,
+                       const char *path)
 {
     const char *parent = sw_json_str(section, "extends");
     const json_t *above = parent ? json_object_get(document, parent) : NULL;

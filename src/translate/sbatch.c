@@ -140,7 +140,8 @@ static bool read_option(struct script *script, const char **at, int line, bool s
     if (!attached && sbatch_option_has_value(option, false))
         behind = next_word(at);
     take_option(script, option, line, word,
-                sbatch_option_has_value(option, attached != NULL) ? attached ? attached : behind : NULL, srun);
+                !sbatch_option_has_value(option, attached != NULL) ? NULL : attached ? attached : behind,
+                srun);
     return true;
 }
 
@@ -180,8 +181,8 @@ static size_t logical_length(const char *line, int *lines)
 static bool only_prepares(const char *line)
 {
     static const char *const words[] = {
-        "#", "export ", "module ", "ml ", "source ", ". ", "conda ", "set ", "echo ", "cd ", "ulimit ", "unset ",
-        "date", "hostname", "trap ", "wait",
+        "#", "export ", "module ", "ml ", "source ", ". ", "conda ", "set ", "echo ", "cd ", "ulimit ",
+        "unset ", "date", "hostname", "trap ", "wait",
     };
     size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
 
@@ -208,7 +209,8 @@ static bool takes_variable(struct script *script, const char *line, int number)
         return true;
     }
     value += *value == '"' || *value == '\'';
-    if (!sw_spec_looks_like_credential(name) || !*value || isspace((unsigned char)*value) || strchr("$`'\"", *value))
+    if (!sw_spec_looks_like_credential(name) || !*value || isspace((unsigned char)*value) ||
+        strchr("$`'\"", *value))
         return false;
     translate_env(script->at, number, name, name, value);
     return true;
@@ -269,7 +271,7 @@ void translate_sbatch(struct translating *at)
     sbatch_shape_settle(at, &script.shape);
     if (script.shape.nodes > 1 && script.beside_line)
         translate_leave_out(at, script.beside_line, "commands beside srun",
-                            "sbatch runs them on the first node, Slipway on each: test $NODE_RANK where it matters");
+                            "sbatch runs them on the first node, Slipway on each: test $NODE_RANK there");
     body = sw_buf_steal(&script.body);
     translate_command(at, number - 1, "the script", body + strspn(body, "\n"), NULL);
     translate_set(at, 0, "platform", "platform", "slurm");

@@ -225,7 +225,8 @@ static void take_gres(const struct sbatch_word *word)
     const char *text = sw_text_starts(word->value, "gres/") ? word->value + 5 : word->value;
     const char *colon = strchr(text, ':');
 
-    if (strchr(text, ',') || strchr(text, '(') || strncmp(text, "gpu", 3) != 0 || (text[3] && text[3] != ':')) {
+    if (strchr(text, ',') || strchr(text, '(') || strncmp(text, "gpu", 3) != 0 ||
+        (text[3] && text[3] != ':')) {
         set(word, "slurm.gres", word->value);
         return;
     }

@@ -186,7 +186,7 @@ static void take_variables(struct translating *at, const struct translate_word *
         int line = translate_line(at, path);
 
         if (secret && !sw_text_empty(text))
-            translate_leave_out(at, line, path, "the value of a secret is not written into a job file: export it");
+            translate_leave_out(at, line, path, "a secret's value is not written into a job file: export it");
         translate_env(at, line, path, name, secret || sw_text_empty(text) ? NULL : text);
     }
 }
@@ -214,7 +214,7 @@ static void take_storage(struct translating *at, const char *target, const struc
     }
     translate_input(at, word->line, word->path, target, from);
     if (sw_text_same_nocase(mode, "MOUNT") || sw_text_same_nocase(mode, "MOUNT_CACHED"))
-        translate_refuse(at, word, "buckets are copied, not mounted; what the job writes belongs into 'outputs'");
+        translate_refuse(at, word, "buckets are copied, not mounted; name what the job writes in 'outputs'");
 }
 
 static void take_file_mounts(struct translating *at, const struct translate_word *word)

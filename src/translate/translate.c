@@ -76,11 +76,16 @@ bool translate_lists(const struct translating *at, const char *key, const char *
 bool translate_set(struct translating *at, int line, const char *what, const char *key, const char *text)
 {
     struct sw_error err = { 0 };
+    size_t length = strlen(text);
+    sw_autofree char *trimmed = NULL;
     char *end;
 
-    if (translate_lists(at, key, text))
+    while (length > 1 && text[length - 1] == '\n' && text[length - 2] == '\n')
+        length--;                                /* empty lines at the end would be part of the next key */
+    trimmed = sw_strndup(text, length);
+    if (translate_lists(at, key, trimmed))
         return true;
-    if (sw_spec_set_text(at->job, at->input->platforms, at->input->platform_count, key, text, &err) == 0)
+    if (sw_spec_set_text(at->job, at->input->platforms, at->input->platform_count, key, trimmed, &err) == 0)
         return true;
     end = strchr(err.message, '\n');
     if (end)
@@ -187,7 +192,9 @@ static const char *const tool_names[TOOLS] = {
 
 static enum sw_format format_of(const struct sw_translate_input *input)
 {
-    return sw_text_ends(input->name, ".toml") ? SW_TOML : sw_text_ends(input->name, ".json") ? SW_JSON : SW_YAML;
+    if (sw_text_ends(input->name, ".toml"))
+        return SW_TOML;
+    return sw_text_ends(input->name, ".json") ? SW_JSON : SW_YAML;
 }
 
 static bool is_script(const struct sw_translate_input *input)

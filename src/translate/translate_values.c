@@ -118,7 +118,8 @@ static char *rename_variables(struct translating *at, int line, const char *text
         if (!find_name(before, before, variables->theirs))
             continue;
         if (!variables->ours) {
-            translate_leave_out(at, line, variables->theirs, "no variable of a job holds this; MASTER_ADDR and WORKER_ADDRS hold addresses");
+            translate_leave_out(at, line, variables->theirs,
+                                "no variable of a job has this; MASTER_ADDR and WORKER_ADDRS are addresses");
             continue;
         }
         renamed = rename_one(before, variables);
@@ -201,7 +202,7 @@ void translate_env(struct translating *at, int line, const char *what, const cha
     if (!value || translate_lists(at, "secrets", name)) {
         set_secret(at, line, what, name);
     } else if (sw_spec_looks_like_credential(name)) {
-        translate_leave_out(at, line, name, "credentials are not written into job files: export it before you run");
+        translate_leave_out(at, line, name, "credentials are not written into job files: export it first");
         set_secret(at, line, what, name);
     } else {
         translate_set(at, line, what, key, value);
@@ -260,7 +261,7 @@ static void clone_repositories(struct translating *at)
             sw_buf_add_quoted(&lines, mount.target);
             sw_buf_add_char(&lines, '\n');
         }
-        translate_leave_out(at, 0, mount.source, "pods cannot mount a repository: it is cloned, with the image's git");
+        translate_leave_out(at, 0, mount.source, "pods cannot mount a repository: it is cloned");
     }
     if (lines.length > 0)
         prepend(at, 0, "mounts", sw_buf_text(&lines));
@@ -278,5 +279,5 @@ void translate_rented(struct translating *at, const char *platform)
     if (translate_has(at, "image") || strcmp(platform, "slurm") == 0)
         return;
     translate_set(at, 0, "image", "image", image);
-    translate_leave_out(at, 0, "image", "the file names none, and a container needs one: this one is a guess");
+    translate_leave_out(at, 0, "image", "the file names none, and a container needs one: this is a guess");
 }

@@ -9,8 +9,9 @@
 #include "translate/translate.h"
 
 static const struct sw_option slurm_options[] = {
-    { "partition", SW_TEXTS }, { "account", SW_TEXT }, { "array", SW_TEXT }, { "gres", SW_TEXT }, { "mem", SW_TEXT },
-    { "exclusive", SW_FLAG }, { "requeue", SW_FLAG }, { "signal_ahead", SW_DURATION }, { "nice", SW_WHOLE },
+    { "partition", SW_TEXTS }, { "account", SW_TEXT }, { "array", SW_TEXT }, { "gres", SW_TEXT },
+    { "mem", SW_TEXT }, { "exclusive", SW_FLAG }, { "requeue", SW_FLAG }, { "signal_ahead", SW_DURATION },
+    { "nice", SW_WHOLE },
     { "sbatch_args", SW_TEXTS }, { "srun_args", SW_TEXTS }, { "mpi", SW_TEXT }, { "mail_type", SW_TEXTS },
     { "hostname", SW_TEXTS, SW_CONNECTION }, { "container_mounts", SW_TEXTS }, { "setup", SW_TEXTS }, { 0 }
 };
@@ -19,7 +20,8 @@ static const struct sw_option other_options[] = {
     { "ipc", SW_TEXT }, { "image_pull_secret", SW_TEXT }, { 0 }
 };
 static const struct sw_spec_platform platforms[] = {
-    { "slurm", slurm_options }, { "brev", other_options }, { "kubernetes", other_options }, { "docker", other_options },
+    { "slurm", slurm_options }, { "brev", other_options }, { "kubernetes", other_options },
+    { "docker", other_options },
 };
 
 static void claim_job_file(const struct sw_translation *made)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 #SBATCH -J sweep -N 1 -n 1 -c 16
 #SBATCH -G a100:2 -t 90
 #SBATCH -p debug -A lab -q high     # where, and who pays

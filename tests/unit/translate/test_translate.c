@@ -13,8 +13,8 @@
 static const struct sw_option slurm_options[] = {
     { "partition", SW_TEXTS }, { "account", SW_TEXT }, { "qos", SW_TEXT }, { "array", SW_TEXT },
     { "gres", SW_TEXT }, { "mem", SW_TEXT }, { "exclusive", SW_FLAG }, { "requeue", SW_FLAG },
-    { "signal_ahead", SW_DURATION }, { "sbatch_args", SW_TEXTS }, { "srun_args", SW_TEXTS }, { "mpi", SW_TEXT },
-    { "mail_type", SW_TEXTS }, { "dependency", SW_TEXT }, { "constraint", SW_TEXT },
+    { "signal_ahead", SW_DURATION }, { "sbatch_args", SW_TEXTS }, { "srun_args", SW_TEXTS },
+    { "mpi", SW_TEXT }, { "mail_type", SW_TEXTS }, { "dependency", SW_TEXT }, { "constraint", SW_TEXT },
     { "hostname", SW_TEXTS, SW_CONNECTION }, { "mount_home", SW_FLAG }, { 0 }
 };
 static const struct sw_option kubernetes_options[] = { { "queue", SW_TEXT }, { 0 } };
@@ -64,7 +64,8 @@ static void every_form_of_a_directive_is_read(void **state)
         { "-t 90", "\"time\":\"1h30m\"" }, { "-t 1-2:30", "\"time\":\"1d2h30m\"" },
         { "--mem=16G", "\"memory\":\"16GiB\"" }, { "--mem=1500", "\"memory\":\"1500MiB\"" },
         { "--mem=0", "\"mem\":\"0\"" }, { "--gres=gpu:2", "\"gpus\":\"2\"" },
-        { "--gres=gpu:a100:2", "\"gpus\":\"a100:2\"" }, { "--gres=gpu:1,nvme:1", "\"gres\":\"gpu:1,nvme:1\"" },
+        { "--gres=gpu:a100:2", "\"gpus\":\"a100:2\"" },
+        { "--gres=gpu:1,nvme:1", "\"gres\":\"gpu:1,nvme:1\"" },
         { "-G 8 -N 2", "\"gpus\":\"4\"" }, { "--gpus-per-task=2 -n 2", "\"gpus\":\"4\"" },
         { "-c 4 --ntasks-per-node=2", "\"cpus\":8" }, { "--exclusive", "\"exclusive\":true" },
         { "--no-requeue", "\"requeue\":false" }, { "--signal=TERM@60", "\"signal_ahead\":\"60s\"" },
@@ -103,7 +104,8 @@ static void srun_goes_and_its_options_become_keys(void **state)
 {
     sw_auto(sw_translation) struct sw_translation *made = translate(
         "#SBATCH -N 2 --ntasks-per-node=8 --gpus-per-node=8\nIMAGE=ubuntu\nexport MASTER_ADDR=$(x)\n"
-        "srun --container-image=$IMAGE \\\n  --container-mounts=/a:/a,/b:/b --mystery=$NOPE -K0 python \\\n  train.py\n",
+        "srun --container-image=$IMAGE \\\n  --container-mounts=/a:/a,/b:/b --mystery=$NOPE -K0 python "
+        "\\\n  train.py\n",
         NULL, NULL);
 
     (void)state;
@@ -121,8 +123,10 @@ static void credentials_are_never_copied(void **state)
     static const char *const files[] = {
         "#!/bin/sh\n#SBATCH --export=ALL,HF_TOKEN=canary\nexport WANDB_API_KEY='canary'\nhostname\n",
         "resources: {cpus: 1}\nenvs: {HF_TOKEN: canary}\nsecrets: {A_KEY: canary}\nrun: ls\n",
-        "type: task\ncommands: [ls]\nregistry_auth: {username: u, password: canary}\nenv: [\"API_KEY=canary\"]\n",
-        "executor: {_target_: nemo_run.SlurmExecutor, env_vars: {HF_TOKEN: canary}, api_key: canary}\nscript: ls\n",
+        "type: task\ncommands: [ls]\nregistry_auth: {username: u, password: canary}\nenv: "
+        "[\"API_KEY=canary\"]\n",
+        "executor: {_target_: nemo_run.SlurmExecutor, env_vars: {HF_TOKEN: canary}, api_key: "
+        "canary}\nscript: ls\n",
     };
 
     (void)state;
@@ -138,7 +142,8 @@ static void credentials_are_never_copied(void **state)
 static void a_script_for_bash_is_handed_to_bash(void **state)
 {
     sw_auto(sw_translation) struct sw_translation *plain = translate("run: ls\n", "skypilot", NULL);
-    sw_auto(sw_translation) struct sw_translation *bash = translate("run: '[[ -d x ]] && ls'\n", "skypilot", NULL);
+    sw_auto(sw_translation) struct sw_translation *bash = translate("run: '[[ -d x ]] && ls'\n", "skypilot",
+                                                                    NULL);
 
     (void)state;
     expect_in(plain, "\"command\":\"ls\"");
@@ -153,9 +158,11 @@ static void the_forms_of_gpus_are_read(void **state)
         { "resources: {accelerators: [L4:2, T4:2]}\nrun: ls\n", "\"gpus\":\"L4:2\"" },
         { "resources: {any_of: [{accelerators: L4:2}, {accelerators: T4}]}\nrun: ls\n", "\"gpus\":\"L4:2\"" },
         { "type: task\nresources: {gpu: 24GB}\ncommands: [ls]\n", "\"gpus\":\"1\"" },
-        { "type: task\nresources: {gpu: 'nvidia:A100,H100:40GB:2..'}\ncommands: [ls]\n", "\"gpus\":\"A100:2\"" },
+        { "type: task\nresources: {gpu: 'nvidia:A100,H100:40GB:2..'}\ncommands: [ls]\n",
+        "\"gpus\":\"A100:2\"" },
         { "type: task\nresources: {gpu: 4}\ncommands: [ls]\n", "\"gpus\":\"4\"" },
-        { "type: task\nresources: {gpu: {name: [H100], count: 2..4}}\ncommands: [ls]\n", "\"gpus\":\"H100:2\"" },
+        { "type: task\nresources: {gpu: {name: [H100], count: 2..4}}\ncommands: [ls]\n",
+        "\"gpus\":\"H100:2\"" },
     };
 
     (void)state;
@@ -208,7 +215,8 @@ static void a_folder_with_a_training_script_runs_it(void **state)
 
 static void a_folder_with_one_file_of_another_tool_is_that_file(void **state)
 {
-    sw_auto(json) json_t *files = json_pack("{s:s, s:s}", "go.sbatch", "#!/bin/sh\n#SBATCH -N 1\nls\n", "train.py", "");
+    sw_auto(json) json_t *files = json_pack("{s:s, s:s}", "go.sbatch", "#!/bin/sh\n#SBATCH -N 1\nls\n",
+                                            "train.py", "");
     sw_auto(json) json_t *two = json_pack("{s:s, s:s}", "a.sh", "#SBATCH -N 1\nls\n", "b.yaml", "run: ls\n");
     sw_auto(sw_draft) struct sw_draft one = { 0 }, several = { 0 };
 

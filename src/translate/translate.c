@@ -72,6 +72,17 @@ bool translate_lists(const struct translating *at, const char *key, const char *
     return false;
 }
 
+/* Only a shell fills in ${NAME} as the other tool's shell did. */
+static bool is_shell_text(const char *key)
+{
+    static const char *const keys[] = { "command", "argv", "setup", "slurm.setup" };
+
+    for (size_t i = 0; i < SW_COUNT(keys); i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
 /* Two srun lines with the same mounts mean one mount. */
 bool translate_set(struct translating *at, int line, const char *what, const char *key, const char *text)
 {
@@ -83,6 +94,10 @@ bool translate_set(struct translating *at, int line, const char *what, const cha
     while (length > 1 && text[length - 1] == '\n' && text[length - 2] == '\n')
         length--;                                /* empty lines at the end would be part of the next key */
     trimmed = sw_strndup(text, length);
+    if (!is_shell_text(key) && (strstr(text, "${") || strstr(text, "$$"))) {
+        translate_leave_out(at, line, what, "a value with ${NAME} is not translated: write it by hand");
+        return false;
+    }
     if (translate_lists(at, key, trimmed))
         return true;
     if (sw_spec_set_text(at->job, at->input->platforms, at->input->platform_count, key, trimmed, &err) == 0)

@@ -139,6 +139,17 @@ static void credentials_are_never_copied(void **state)
     }
 }
 
+static void values_that_another_tool_fills_in_are_left_out(void **state)
+{
+    sw_auto(sw_translation) struct sw_translation *made = translate(
+        "envs:\n  A: ${HOME}/x\n  B: plain\nrun: echo ${A}\n", NULL, NULL);
+
+    (void)state;
+    expect_left_out(made, 2, "envs.A");
+    expect_in(made, "\"env\":{\"B\":\"plain\"}");
+    expect_in(made, "\"command\":\"echo ${A}\"");
+}
+
 static void a_script_for_bash_is_handed_to_bash(void **state)
 {
     sw_auto(sw_translation) struct sw_translation *plain = translate("run: ls\n", "skypilot", NULL);
@@ -235,6 +246,7 @@ int main(void)
         cmocka_unit_test(directives_without_a_counterpart_are_named_with_their_line),
         cmocka_unit_test(srun_goes_and_its_options_become_keys),
         cmocka_unit_test(credentials_are_never_copied),
+        cmocka_unit_test(values_that_another_tool_fills_in_are_left_out),
         cmocka_unit_test(a_script_for_bash_is_handed_to_bash),
         cmocka_unit_test(the_forms_of_gpus_are_read),
         cmocka_unit_test(a_file_of_no_tool_is_refused_with_the_way_out),

@@ -20,7 +20,7 @@
 
 /* The one list of verbs, in the order of the help; each group under its title. */
 #define VERBS(_, group)                                                                            \
-    group("Run") _(init) _(run) _(rerun) _(plan) _(preflight) _(entrypoint)                         \
+    group("Run") _(run) _(init) _(rerun) _(plan) _(preflight) _(entrypoint)                         \
     group("Watch") _(ps) _(status) _(why) _(logs) _(events) _(diff) _(replicas) _(wait) _(watch) _(top)    \
     group("Act") _(cancel) _(retry) _(exec) _(adopt) _(rm)                                         \
     group("Data") _(results) _(get) _(cp) _(ls) _(check)                                           \

@@ -586,6 +586,17 @@ SW_API char *sw_inventory(struct sw_session *session, const char *platform, stru
  * "never"); `sources`, for each, where it is said. A file with a fault is SW_E_SPEC. */
 SW_API char *sw_user_defaults(struct sw_error *err);
 
+/* ---- write a job file --------------------------------------------------------------------- */
+
+/* A first job file for a folder, from the files in it; the one file of another tool there is translated.
+ * JSON: { "version", "job_file": the text, "schema_file": the name that its first line gives the editor,
+ *   "tool": "sbatch" | "skypilot" | "dstack" | "nemo-run" | null, "from": the file translated | null,
+ *   "left_out": [{ "line", "what", "why" }] }. Nothing is written. */
+SW_API char *sw_draft_job(const char *folder, struct sw_error *err);
+/* The same from one file of another tool; tool NULL: by its content. `section`: of an env.toml of NeMo-Run,
+ * NULL: its first. SW_E_USAGE: it is not clear whose file it is. */
+SW_API char *sw_translate_job(const char *file, const char *tool, const char *section, struct sw_error *err);
+
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 

@@ -20,7 +20,7 @@
 
 /* The one list of verbs, in the order of the help; each group under its title. */
 #define VERBS(_, group)                                                                            \
-    group("Run") _(run) _(rerun) _(plan) _(preflight) _(entrypoint)                                         \
+    group("Run") _(run) _(init) _(rerun) _(plan) _(preflight) _(entrypoint)                         \
     group("Watch") _(ps) _(status) _(why) _(logs) _(events) _(diff) _(replicas) _(wait) _(watch) _(top)    \
     group("Act") _(cancel) _(retry) _(exec) _(forward) _(adopt) _(rm)                                         \
     group("Data") _(results) _(get) _(cp) _(ls) _(check)                                           \
@@ -76,7 +76,8 @@ const struct command *cli_command_find(const char *name)
 
 /* What people call it who come from other tools, and what it is called here. */
 static const char *const familiar[][2] = {
-    { "submit", "run" }, { "launch", "run" }, { "start", "run" }, { "apply", "run" }, { "create", "run" },
+    { "new", "init" }, { "translate", "init --from" }, { "convert", "init --from" }, { "submit", "run" },
+    { "launch", "run" }, { "start", "run" }, { "apply", "run" }, { "create", "run" },
     { "sbatch", "run" }, { "srun", "run" }, { "up", "run" }, { "queue", "ps" }, { "squeue", "ps" },
     { "list", "ps" }, { "jobs", "ps" }, { "sacct", "ps --all" }, { "describe", "status" },
     { "show", "status" }, { "info", "status" }, { "inspect", "status" }, { "explain", "why" },

@@ -91,7 +91,7 @@ static json_t *check_section(struct spec_check *check, const struct sw_spec_plat
 
         if (profile_is_own_word(key))
             continue;
-        word = profile_word(platform, section, key, value, &own);
+        word = sw_profile_word(platform, section, key, value, &own);
         if (word)
             check_setting(check, platform, key, word, own, values);
         else

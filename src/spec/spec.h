@@ -43,6 +43,11 @@ void sw_profiles_free(struct sw_profiles *profiles);
 json_t *sw_profiles_rules(const struct sw_profiles *profiles);
 SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
 
+/* NeMo-Run's words: what `word` of this section is called here (its own word, or another), and its value, a
+ * new reference in *out. NULL: it is one that has no effect here. */
+const char *sw_profile_word(const struct sw_spec_platform *platform, const json_t *section, const char *word,
+                            const json_t *value, json_t **out);
+
 struct sw_spec_input {
     const struct sw_document *job;          /* the job file; NULL: flags only */
     bool job_untrusted;                     /* it was found, not named, and is not trusted */

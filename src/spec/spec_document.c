@@ -99,14 +99,6 @@ json_t *spec_check_fields(struct spec_check *check, const struct sw_option *rows
     return normal;
 }
 
-/* Keys that people bring from TAO's own files, and nothing here acts on. */
-static const struct {
-    const char *key, *instead;
-} not_known[] = {
-    { "model", " (a model is not known by its name here: give its 'image' and 'command')" },
-    { "action", " (an action is not known by its name here: write it into 'command')" },
-};
-
 /* `partition:` at the top level: say in which block it belongs before guessing at spellings. */
 static void unknown_top_key(struct spec_check *check, const char *key)
 {
@@ -114,14 +106,12 @@ static void unknown_top_key(struct spec_check *check, const char *key)
     sw_autofree const char **words = spec_words(sw_spec_keys, NULL, check->platforms,
                                                 check->platform_count, &count);
     sw_autofree char *shown = spec_shown(key);
-    sw_autofree char *mean = NULL;
+    sw_autofree char *mean = spec_familiar(key);
 
     for (size_t i = 0; !mean && i < check->platform_count; i++)
         if (sw_option_find(check->platforms[i].options, key))
-            mean = sw_format(" (did you mean '%s.%s'?)", check->platforms[i].name, shown);
-    for (size_t i = 0; !mean && i < SW_COUNT(not_known); i++)
-        if (strcmp(key, not_known[i].key) == 0)
-            mean = sw_strdup(not_known[i].instead);
+            mean = sw_format(" (did you mean '%s.%s'? slipway help job %s.%s)", check->platforms[i].name,
+                             shown, check->platforms[i].name, shown);
     if (!mean)
         mean = spec_did_you_mean(key, words, count);
     spec_complain(check, "unknown key '%s'%s", shown, mean);

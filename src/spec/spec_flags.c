@@ -71,8 +71,9 @@ static int no_such_key(const struct sw_option *rows, const struct sw_spec_platfo
     size_t word_count = 0;
     sw_autofree const char **words = spec_words(rows, NULL, platforms, count, &word_count);
     sw_autofree char *shown = spec_shown(key);
-    sw_autofree char *mean = spec_did_you_mean(key, words, word_count);
+    sw_autofree char *mean = rows == sw_spec_keys ? spec_familiar(key) : NULL;
 
+    mean = mean ? mean : spec_did_you_mean(key, words, word_count);
     sw_fail(err, SW_E_SPEC, "unknown key '%s'%s", shown, mean);
     return sw_hint(err, "see `slipway schema` or slipway-job(5)");
 }

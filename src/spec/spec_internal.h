@@ -31,6 +31,8 @@ int spec_problems_report(const struct spec_problems *problems, struct sw_error *
 /* A word of the user's inside a message: short, and without control characters. Owned. */
 char *spec_shown(const char *text);
 /* " (did you mean 'gpus'?)" or "". Owned. */
+/* " (use 'gpus': ...)" for a key that is known from other tools; owned; NULL: it is not. */
+char *spec_familiar(const char *word);
 char *spec_did_you_mean(const char *word, const char *const *candidates, size_t count);
 
 /* ---- the check of one level ----------------------------------------------------------- */

@@ -7,7 +7,22 @@ static const struct { const char *job, *message; } mistakes[] = {
     /* unknown keys */
     { "gpu: 1\n", "job.yaml:1:1: unknown key 'gpu' (did you mean 'gpus'?)" },
     { "slrum: {}\n", "job.yaml:1:1: unknown key 'slrum' (did you mean 'slurm'?)" },
-    { "partition: x\n", "job.yaml:1:1: unknown key 'partition' (did you mean 'slurm.partition'?)" },
+    { "partition: x\n", "job.yaml:1:1: unknown key 'partition' (did you mean 'slurm.partition'? "
+                        "slipway help job slurm.partition)" },
+    { "accelerators: H100:8\n", "job.yaml:1:1: unknown key 'accelerators' (use 'gpus': slipway help job "
+                                "gpus)" },
+    { "run: ls\n", "job.yaml:1:1: unknown key 'run' (use 'command': slipway help job command)" },
+    { "envs: {A: 1}\nnum_nodes: 2\n",
+      "job.yaml:1:1: unknown key 'envs' (use 'env': slipway help job env)\n"
+      "job.yaml:2:1: unknown key 'num_nodes' (use 'nodes': slipway help job nodes)" },
+    { "resources: {gpu: 1}\n", "job.yaml:1:1: unknown key 'resources' (gpus, cpus and memory are keys of "
+                               "their own here: slipway help job gpus)" },
+    { "file_mounts: {}\n", "job.yaml:1:1: unknown key 'file_mounts' (use 'inputs': slipway help job "
+                           "inputs)" },
+    { "image_id: x\n", "job.yaml:1:1: unknown key 'image_id' (use 'image': slipway help job image)" },
+    { "commands: [x]\n", "job.yaml:1:1: unknown key 'commands' (use 'command': slipway help job command)" },
+    { "ntasks: 8\n", "job.yaml:1:1: unknown key 'ntasks' (the command starts once on each node, and "
+                     "'launcher' starts more: slipway help job launcher)" },
     { "zzzzzzzz: 1\n", "job.yaml:1:1: unknown key 'zzzzzzzz'" },
     { "retry: {maxx: 1}\n", "job.yaml:1:9: unknown key 'retry.maxx' (did you mean 'max'?)" },
     { "slurm: {partion: a}\n",

@@ -126,6 +126,7 @@ struct sw_platform {
     bool queues;                             /* reconcile() starts its waiting jobs and ends ranks */
     bool shares;                             /* a connection takes its time: commands use a watcher's */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
+    bool terminals;                          /* a command of exec_open() has a terminal where its caller has one */
     bool one_log;                            /* of all attempts that it makes by itself: they go on in it */
     int retry_max;                           /* new attempts when the job file does not say; 0: 3 */
 

@@ -423,7 +423,8 @@ SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int 
                    const char *const *argv, int *exit_status, struct sw_error *err);
 
 /* May this request be run with the caller's terminal? SW_E_UNSUPPORTED: its platform has none for a job. */
-SW_API int sw_check_terminal(struct sw_session *session, const struct sw_request *request, struct sw_error *err);
+SW_API int sw_check_terminal(struct sw_session *session, const struct sw_request *request,
+                             struct sw_error *err);
 
 /* A TCP port of a job, at a port of this machine's loopback address. */
 #define SW_FORWARD_SAME (-1)

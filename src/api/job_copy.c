@@ -78,8 +78,8 @@ static void *serve(void *context)
 
     block_pipe_signal();
     copy->result = copy->into ? job_copy_pack(copy->pipe[1], copy->here, &copy->count, &copy->err)
-                              : job_copy_unpack(copy->pipe[0], copy->name, copy->here, &copy->count, &copy->made,
-                                                api_warn, copy->session, &copy->err);
+                              : job_copy_unpack(copy->pipe[0], copy->name, copy->here, &copy->count,
+                                                &copy->made, api_warn, copy->session, &copy->err);
     close_end(&copy->pipe[copy->into]);
     return NULL;
 }
@@ -102,7 +102,8 @@ static int words_of(const struct job_copying *copy, int status, struct sw_error 
 }
 
 /* Runs it to its end; *status: -1 when it did not get there. */
-static int run_beside(struct job_copying *copy, int replica, char *const argv[], int *status, struct sw_error *err)
+static int run_beside(struct job_copying *copy, int replica, char *const argv[], int *status,
+                      struct sw_error *err)
 {
     sw_autofd int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const struct sw_exec what = { .replica = replica, .argv = argv,
@@ -154,7 +155,8 @@ static int open_copy(struct job_copying *copy, const char *id, int replica, stru
         return copy->job.row.phase == SW_PHASE_OVER
                    ? sw_hint(err, "`slipway get %s` fetches the results of a finished job", id) : -1;
     if (!copy->job.platform->exec_open) {
-        sw_fail(err, SW_E_UNSUPPORTED, "files of a running job cannot be copied on %s", copy->job.platform->name);
+        sw_fail(err, SW_E_UNSUPPORTED, "files of a running job cannot be copied on %s",
+                copy->job.platform->name);
         return sw_hint(err, "`slipway get %s` fetches its results when it has finished", id);
     }
     copy->words = memfd_create("slipway-words", MFD_CLOEXEC);
@@ -181,8 +183,8 @@ static char *finish(struct job_copying *copy, int status, const char *to, struct
                                    SW_STR("to", to ? to : copy->made)));
 }
 
-char *sw_copy_from_job(struct sw_session *session, const char *id, int replica, const char *path, const char *to,
-                       sw_copy_progress_fn *progress, void *context, struct sw_error *err)
+char *sw_copy_from_job(struct sw_session *session, const char *id, int replica, const char *path,
+                       const char *to, sw_copy_progress_fn *progress, void *context, struct sw_error *err)
 {
     sw_auto(job_copying) struct job_copying copy = { .session = session, .here = to, .pipe = { -1, -1 },
                                                      .words = -1,
@@ -211,8 +213,8 @@ char *sw_copy_from_job(struct sw_session *session, const char *id, int replica, 
     return finish(&copy, status, NULL, err);
 }
 
-char *sw_copy_to_job(struct sw_session *session, const char *id, int replica, const char *from, const char *path,
-                     sw_copy_progress_fn *progress, void *context, struct sw_error *err)
+char *sw_copy_to_job(struct sw_session *session, const char *id, int replica, const char *from,
+                     const char *path, sw_copy_progress_fn *progress, void *context, struct sw_error *err)
 {
     sw_auto(job_copying) struct job_copying copy = { .session = session, .into = true, .here = from,
                                                      .pipe = { -1, -1 }, .words = -1,
@@ -231,8 +233,8 @@ char *sw_copy_to_job(struct sw_session *session, const char *id, int replica, co
     for (size_t i = 0; into_text[i]; i++)
         sw_buf_add(&script, into_text[i]);
     {
-        char *argv[] = { (char *)"sh", (char *)"-c", script.data, (char *)"sh", (char *)path, (char *)copy.name,
-                         NULL };
+        char *argv[] = { (char *)"sh", (char *)"-c", script.data, (char *)"sh", (char *)path,
+                         (char *)copy.name, NULL };
 
         if (run_quietly(&copy, replica, argv, &status, err) < 0)
             return NULL;

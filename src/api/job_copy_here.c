@@ -3,8 +3,8 @@
  * job_copy_here.c - this machine's half of copying to and from a job: a tree becomes an archive, an archive a
  * tree.
  *
- * What comes from a job is not trusted: it is unpacked into a new folder beside its place, which nothing leads
- * out of (core/archive.h), and gets its name when it is whole.
+ * What comes from a job is not trusted: it is unpacked into a new folder beside its place, which nothing
+ * leads out of (core/archive.h), and gets its name when it is whole.
  */
 #include "api/job_copy.h"
 
@@ -27,8 +27,9 @@ enum { PIECE = 64 * 1024, TELL_EVERY_MS = 100, DEPTH_MAX = 200 };
 int job_copy_tell(struct job_copy_count *count, struct sw_error *err)
 {
     int64_t now_ms = sw_monotonic_ms();
-    struct sw_copy_progress progress = { .listing = true, .files_done = count->files, .files_total = count->files,
-                                         .bytes_done = count->bytes, .bytes_total = count->bytes, .left_ms = -1 };
+    struct sw_copy_progress progress = { .listing = true, .files_done = count->files,
+                                         .files_total = count->files, .bytes_done = count->bytes,
+                                         .bytes_total = count->bytes, .left_ms = -1 };
 
     if (!count->begun_ms)
         count->begun_ms = now_ms;
@@ -37,7 +38,8 @@ int job_copy_tell(struct job_copy_count *count, struct sw_error *err)
     count->told_ms = now_ms;
     if (now_ms > count->begun_ms)
         progress.bytes_per_second = count->bytes / (now_ms - count->begun_ms) * 1000;
-    return count->progress(count->context, &progress) ? sw_fail(err, SW_E_INTERRUPTED, "the copy was stopped") : 0;
+    return count->progress(count->context, &progress)
+               ? sw_fail(err, SW_E_INTERRUPTED, "the copy was stopped") : 0;
 }
 
 /* ---- out of a job -------------------------------------------------------------------------------- */
@@ -125,11 +127,24 @@ static int put_in_place(const char *from, const char *to, int depth, struct sw_e
     return result;
 }
 
-static int unpack_into(int fd, const char *folder, struct job_copy_count *count,
-                       void (*warn)(void *context, const char *text), void *warn_context, struct sw_error *err)
+/* tar fills the last block behind the end of the archive: it must not find its reader gone. */
+static int read_rest(struct from_fd *from, struct sw_error *err)
 {
-    sw_auto(sw_archive_place) struct sw_archive_place *place = sw_archive_place_open(folder, warn, warn_context,
-                                                                                    err);
+    char bytes[PIECE];
+    ssize_t n;
+
+    while ((n = read_fd(&from->stream, bytes, sizeof bytes, err)) > 0)
+        if (job_copy_tell(from->count, err) < 0)
+            return -1;
+    return (int)n;
+}
+
+static int unpack_into(int fd, const char *folder, struct job_copy_count *count,
+                       void (*warn)(void *context, const char *text), void *warn_context,
+                       struct sw_error *err)
+{
+    sw_auto(sw_archive_place) struct sw_archive_place *place =
+        sw_archive_place_open(folder, warn, warn_context, err);
     struct from_fd from = { .stream.read = read_fd, .fd = fd, .count = count };
     struct counted counted = { .count = count };
     const struct sw_archive_visitor visitor = { count_member, count_data, count_end, &counted };
@@ -137,7 +152,7 @@ static int unpack_into(int fd, const char *folder, struct job_copy_count *count,
     if (!place)
         return -1;
     counted.inner = sw_archive_place_visitor(place);
-    return sw_archive_read_tar(&from.stream, &visitor, err);
+    return sw_archive_read_tar(&from.stream, &visitor, err) < 0 ? -1 : read_rest(&from, err);
 }
 
 int job_copy_unpack(int fd, const char *name, const char *to, struct job_copy_count *count, char **made,
@@ -151,10 +166,8 @@ int job_copy_unpack(int fd, const char *name, const char *to, struct job_copy_co
         return sw_fail_errno(err, SW_E_IO, "cannot make a folder beside '%s'", target);
     root = sw_path_join(beside, name);
     result = unpack_into(fd, beside, count, warn, warn_context, err);
-    if (result == 0 && faccessat(AT_FDCWD, root, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
-        count->cut = true;
+    if (result == 0 && faccessat(AT_FDCWD, root, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
         result = sw_fail(err, SW_E_NOT_FOUND, "the job sent nothing of that name");
-    }
     if (result == 0)
         result = put_in_place(root, target, 0, err);
     sw_remove_tree(beside, NULL);
@@ -223,7 +236,8 @@ static int send_link(const struct packing *to, const char *path, const char *nam
 {
     char target[PATH_MAX];
     ssize_t n = readlink(path, target, sizeof target - 1);
-    struct sw_archive_member member = { .name = name, .kind = SW_ARCHIVE_LINK, .target = target, .mode = 0777 };
+    struct sw_archive_member member = { .name = name, .kind = SW_ARCHIVE_LINK, .target = target,
+                                        .mode = 0777 };
 
     if (n < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read '%s'", path);
@@ -232,7 +246,8 @@ static int send_link(const struct packing *to, const char *path, const char *nam
     return send_head(to, &member, err);
 }
 
-static int send_any(const struct packing *to, const char *path, const char *name, int depth, struct sw_error *err);
+static int send_any(const struct packing *to, const char *path, const char *name, int depth,
+                    struct sw_error *err);
 
 static int send_folder(const struct packing *to, const char *path, const char *name, const struct stat *info,
                        int depth, struct sw_error *err)
@@ -261,7 +276,8 @@ static int send_folder(const struct packing *to, const char *path, const char *n
 }
 
 /* Pipes, sockets and devices are left out. What the user named may be a link to it. */
-static int send_any(const struct packing *to, const char *path, const char *name, int depth, struct sw_error *err)
+static int send_any(const struct packing *to, const char *path, const char *name, int depth,
+                    struct sw_error *err)
 {
     sw_autofree char *real = depth == 0 ? realpath(path, NULL) : NULL;
     const char *at = real ? real : path;

@@ -16,32 +16,28 @@
 
 enum { LOOK_EVERY_MS = 500 };
 
-#define FILES "f=/tmp/.slipway-$SLIPWAY_JOB_ID; "
+static const char *const wait_text[] = {
+#include "cli/interactive_wait.sh.inc"
+    NULL
+};
+static const char *const session_text[] = {
+#include "cli/interactive_session.sh.inc"
+    NULL
+};
 
-/* The job's command. */
-static const char waits[] =
-    FILES "n=0; trap 'rm -f \"$f\".*' EXIT\n"
-    "while [ ! -s \"$f.end\" ]; do\n"
-    "    sleep 1; n=$((n + 1))\n"
-    "    if [ -s \"$f.pid\" ]; then\n"
-    "        kill -0 \"$(cat \"$f.pid\")\" 2>/dev/null || [ -s \"$f.end\" ] || { echo 'its terminal is gone'; exit 129; }\n"
-    "    elif [ $n -ge 600 ]; then\n"
-    "        echo 'no terminal came within 10 minutes'; exit 75\n"
-    "    fi\n"
-    "    [ $n -lt 86400 ] || { echo 'an interactive job ends after a day'; exit 124; }\n"
-    "done\n"
-    "exit \"$(cat \"$f.end\")\"\n";
+static char *script_of(const char *const *lines)
+{
+    struct sw_buf out = SW_BUF_INIT;
 
-/* The one on the terminal. */
-static const char session[] =
-    FILES "echo $$ >\"$f.pid\"; trap : INT QUIT\n"
-    "[ $# -gt 0 ] || if command -v bash >/dev/null 2>&1; then set -- bash; else set -- sh; fi\n"
-    "\"$@\"; c=$?\n"
-    "echo $c >\"$f.new\" && mv -f \"$f.new\" \"$f.end\"; exit $c\n";
+    for (; *lines; lines++)
+        sw_buf_add(&out, *lines);
+    return sw_buf_steal(&out);
+}
 
 int cli_interactive_prepare(struct cli *cli, struct sw_request *request, struct sw_error *err)
 {
-    const char *const argv[] = { "sh", "-c", waits };
+    sw_autofree char *script = script_of(wait_text);
+    const char *const argv[] = { "sh", "-c", script };
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         sw_fail(err, SW_E_USAGE, "-i needs a terminal, and input or output is none");
@@ -77,12 +73,13 @@ static int await_running(struct cli *cli, const char *id, struct sw_error *err)
 
 static int run_session(struct cli *cli, const char *id, const struct cli_args *args, struct sw_error *err)
 {
+    sw_autofree char *script = script_of(session_text);
     sw_autofree const char **words = sw_alloc((args->rest_count + 4) * sizeof *words);
     int ignored;
 
     words[0] = "sh";
     words[1] = "-c";
-    words[2] = session;
+    words[2] = script;
     words[3] = "sh";
     for (size_t i = 0; i < args->rest_count; i++)
         words[i + 4] = args->rest[i];
@@ -100,7 +97,8 @@ static int cancel(struct cli *cli, const char *id)
     return -1;
 }
 
-int cli_interactive_attach(struct cli *cli, const char *id, const struct cli_args *args, struct sw_error *err)
+int cli_interactive_attach(struct cli *cli, const char *id, const struct cli_args *args,
+                           struct sw_error *err)
 {
     sw_auto(json) json_t *ids = json_pack("[s]", id);
     int runs;

@@ -27,7 +27,8 @@ json_t *cli_cp_job(struct cli *cli, const char *from, const char *to, int rank, 
         return sw_null(sw_fail(err, SW_E_USAGE, "one of the two places must be on this machine"));
     if (strstr(out ? to : from, "://")) {
         sw_fail(err, SW_E_USAGE, "between a running job and a URI nothing is copied directly");
-        return sw_null(sw_hint(err, "copy it to this machine first, or run the copy in the job with `slipway exec`"));
+        return sw_null(sw_hint(err, "copy it to this machine first, or copy inside the job with "
+                                    "`slipway exec`"));
     }
     id = cli_select_one(cli, selector, err);
     if (!id)

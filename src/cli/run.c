@@ -111,7 +111,8 @@ int cli_run_request(struct cli *cli, const struct cli_args *args, struct sw_requ
     struct run_jobs jobs = { .cli = cli, .ids = ids };
 
     if (options->interactive && (options->detach || cli_given_value(args, "split")))
-        return sw_fail(err, SW_E_USAGE, "-i runs one job on this terminal: it goes with neither -d nor --split");
+        return sw_fail(err, SW_E_USAGE, "-i runs one job on this terminal: it goes with neither -d nor "
+                       "--split");
     if (options->interactive && cli_interactive_prepare(cli, request, err) < 0)
         return -1;
     if (options->dry_run)

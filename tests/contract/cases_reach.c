@@ -116,12 +116,14 @@ static void a_port_of_a_job_is_reached_until_the_job_ends(void **state)
 static void a_folder_goes_into_a_running_job_and_comes_back(void **state)
 {
     struct trial *here = *state;
-    sw_autofree char *from = path_in(here, "from"), *there = path_in(here, "there"), *back = path_in(here, "back");
+    sw_autofree char *from = path_in(here, "from"), *there = path_in(here, "there");
+    sw_autofree char *back = path_in(here, "back");
     sw_autofree char *make = sw_format("mkdir -p '%s/sub' && echo one >'%s/a' && echo two >'%s/sub/b' && "
                                        "ln -s a '%s/link' && head -c 3000000 /dev/urandom >'%s/large'",
                                        from, from, from, from, from);
     sw_autofree char *same = sw_format("diff -r '%s' '%s' && test -h '%s/link'", from, back, back);
-    sw_autofree char *added = sw_format("test \"$(cat '%s/sub/one')\" = one && test -e '%s/sub/b'", there, there);
+    sw_autofree char *added = sw_format("test \"$(cat '%s/sub/one')\" = one && test -e '%s/sub/b'", there,
+                                        there);
     sw_autofree char *file = sw_format("%s/a", from), *below = sw_format("%s/sub/one", there);
     const char *job = launch_shell(here, "sleep 120");
     struct sw_error err = { 0 };

@@ -42,7 +42,7 @@ if [ -n "$(bash -c 'echo "$BASH_VERSION"' 2>/dev/null)" ]; then      # another s
 exec 3<>"/dev/tcp/127.0.0.1/$1" || exit 1
 cat <&3 &
 down=$!
-{ cat >&3; sleep 60; kill "$down"; } <&0 &
+{ cat >&3; sleep 60 <&- 3>&-; kill "$down"; } <&0 >/dev/null 2>&1 &
 up=$!
 wait "$down"
 kill "$up"

@@ -442,6 +442,10 @@ SW_API int sw_collect_again_many(struct sw_session *session, const char *const *
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
                    const char *const *argv, int *exit_status, struct sw_error *err);
 
+/* May this request be run with the caller's terminal? SW_E_UNSUPPORTED: its platform has none for a job. */
+SW_API int sw_check_terminal(struct sw_session *session, const struct sw_request *request,
+                             struct sw_error *err);
+
 /* A TCP port of a job, at a port of this machine's loopback address. */
 #define SW_FORWARD_SAME (-1)
 struct sw_forward {
@@ -529,6 +533,17 @@ struct sw_copy_options {
     int jobs;                 /* requests at once at most; 0: found by measuring */
     bool follow_links;        /* of a local folder: also those that lead out of it */
 };
+
+/* Copy a file or folder out of a running job, to a path or into a folder here; and the other way round. A
+ * relative `path` begins in the folder of the job's command. It gets its name when it is whole; a folder is
+ * added to one that is there. Nothing outside of `to` is ever written, whatever the job sends. JSON:
+ * {"files","bytes","to"}. SW_E_CONFLICT: the job does not run; SW_E_UNSUPPORTED: not on its platform. */
+SW_API char *sw_copy_from_job(struct sw_session *session, const char *id, int replica, const char *path,
+                              const char *to, sw_copy_progress_fn *progress, void *context,
+                              struct sw_error *err);
+SW_API char *sw_copy_to_job(struct sw_session *session, const char *id, int replica, const char *from,
+                            const char *path, sw_copy_progress_fn *progress, void *context,
+                            struct sw_error *err);
 
 /* These three need no store: `session` may be NULL.
  *

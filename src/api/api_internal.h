@@ -145,9 +145,9 @@ struct api_bounded {
 int api_call_within(struct sw_session *session, const struct api_bounded *what,
                     int64_t patience_ms, bool *late, struct sw_error *err);
 
-/* exec_pump.c: connects the caller's terminal to a command until it ends, and closes the stream. A signal
- * that ends us is raised again once the terminal is restored. */
-int api_exec_pump(struct sw_stream *stream, int *exit_status, struct sw_error *err);
+/* exec_pump.c: connects the caller's input, output and errors (its terminal, or pipes) to a command until it
+ * ends, and closes the stream. A signal that ends us is raised again once the terminal is restored. */
+int api_exec_pump(struct sw_stream *stream, const int fds[3], int *exit_status, struct sw_error *err);
 
 /* platforms.c: names and option tables as spec/ wants them; *count of them; static. */
 const struct sw_spec_platform *api_spec_platforms(size_t *count);

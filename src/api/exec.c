@@ -65,5 +65,17 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
     what.argv = words;
     if (job.platform->exec_open(job.conn, &job.ref, &what, &stream, err) < 0)
         return -1;
-    return api_exec_pump(stream, exit_status, err);
+    return api_exec_pump(stream, what.fds, exit_status, err);
+}
+
+int sw_check_terminal(struct sw_session *session, const struct sw_request *request,
+                      struct sw_error *err)
+{
+    sw_auto(api_plan) struct api_plan plan = { 0 };
+
+    if (api_need(session, err) < 0 || api_plan_prepare(session, request, &plan, err) < 0)
+        return -1;
+    if (plan.platform->terminals)
+        return 0;
+    return sw_fail(err, SW_E_UNSUPPORTED, "a job on %s cannot have a terminal", plan.platform->name);
 }

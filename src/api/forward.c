@@ -16,7 +16,8 @@
 #include "api/forward_link.h"
 #include "base/clock.h"
 
-enum { MOST_PORTS = 64, MOST_LINKS = 256, LOOK_EVERY_MS = 1000, LOOK_SHARE = 20, LOOK_MS = 5000, IDLE_MS = 500 };
+enum { MOST_PORTS = 64, MOST_LINKS = 256 };
+enum { LOOK_EVERY_MS = 1000, LOOK_SHARE = 20, LOOK_MS = 5000, IDLE_MS = 500 };
 
 struct forwarding {
     struct sw_session *session;
@@ -118,8 +119,8 @@ static void accept_one(struct forwarding *all, size_t port)
 
     if (client < 0)
         return;
-    if (all->job.platform->port_open(all->job.conn, &all->job.ref, all->replica, all->ports[port].port, &stream,
-                                     &err) < 0) {
+    if (all->job.platform->port_open(all->job.conn, &all->job.ref, all->replica, all->ports[port].port,
+                                     &stream, &err) < 0) {
         close(client);
         all->calls->tell(all->calls->context, &all->ports[port], err.message);
         return;
@@ -220,8 +221,8 @@ static void forwarding_auto(struct forwarding *all)
     api_job_auto(&all->job);
 }
 
-int sw_forward(struct sw_session *session, const char *id, int replica, struct sw_forward *ports, size_t count,
-               const struct sw_forward_calls *calls, struct sw_error *err)
+int sw_forward(struct sw_session *session, const char *id, int replica, struct sw_forward *ports,
+               size_t count, const struct sw_forward_calls *calls, struct sw_error *err)
 {
     sw_auto(forwarding) struct forwarding all = { .session = session, .id = id, .replica = replica,
                                                   .ports = ports, .calls = calls };
@@ -234,7 +235,7 @@ int sw_forward(struct sw_session *session, const char *id, int replica, struct s
         return -1;
     if (!all.job.platform->port_open) {
         sw_fail(err, SW_E_UNSUPPORTED, "ports of a job cannot be forwarded on %s", all.job.platform->name);
-        return sw_hint(err, "write what the server shows into the results, and look at it after `slipway get %s`",
+        return sw_hint(err, "write what the server shows into the results, and see it after `slipway get %s`",
                        id);
     }
     return listen_all(&all, err) < 0 ? -1 : work(&all, err);

@@ -125,7 +125,8 @@ int forward_link_polls(const struct forward_link *link, struct pollfd polls[LINK
     polls[0] = (struct pollfd){ .fd = link->stream->fd };
     polls[1] = (struct pollfd){ .fd = link->client };
     if (!link->stream_ended)
-        polls[0].events = (unsent(link) < ENOUGH ? POLLIN : 0) | (waits || link->stream->unsent ? POLLOUT : 0);
+        polls[0].events = (unsent(link) < ENOUGH ? POLLIN : 0) |
+                          (waits || link->stream->unsent ? POLLOUT : 0);
     polls[1].events = (unsent(link) ? POLLOUT : 0) |
                       (!waits && !link->client_ended && !link->stream_ended ? POLLIN : 0);
     for (size_t i = 0; i < LINK_POLLS; i++)

@@ -179,6 +179,8 @@ extern const struct cli_flag cli_job_flags[];
  * else is said. */
 int cli_request_change(struct sw_request *request, const struct cli_args *args, struct sw_error *err);   /* by its flags */
 struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err);
+/* The same where neither file nor command need be there. */
+struct sw_request *cli_request_any(const struct cli_args *args, struct sw_error *err);
 SW_DEFINE_AUTO(sw_request, struct sw_request *, sw_request_free)
 
 /* trust.c: the call failed with `why`. True: the user was asked and trusts the files that stood in its

@@ -191,3 +191,14 @@ struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw
     return read_file(request, args, find, err) < 0 || cli_request_change(request, args, err) < 0
                ? NULL : sw_take(request);
 }
+
+struct sw_request *cli_request_any(const struct cli_args *args, struct sw_error *err)
+{
+    sw_auto(sw_request) struct sw_request *request = sw_request_new();
+    bool named = cli_given_value(args, "file") || args->word_count || args->rest, found;
+
+    if (named)
+        return cli_request(args, true, err);
+    return sw_request_find(request, &found, err) < 0 || cli_request_change(request, args, err) < 0
+               ? NULL : sw_take(request);
+}

@@ -9,6 +9,7 @@
 
 struct cli_run_options {
     bool detach;
+    bool interactive;
     bool dry_run;
     bool wait_for_capacity;
     int64_t status_every_ms;
@@ -16,7 +17,7 @@ struct cli_run_options {
 extern const struct cli_flag cli_run_flags[];
 
 /* To its end, or as the flags say. The exit code is the job's. */
-int cli_run_request(struct cli *cli, const struct cli_args *args, const struct sw_request *request,
+int cli_run_request(struct cli *cli, const struct cli_args *args, struct sw_request *request,
                     struct sw_error *err);
 
 #endif

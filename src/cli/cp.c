@@ -2,17 +2,20 @@
 /*
  * cp.c - `slipway cp FROM... TO`: copy data between any two places.
  */
+#include <limits.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
 #include "cli/cli_transfer.h"
+#include "cli/cp_job.h"
 
 struct cp_options {
     bool recursive, dry_run, remove_extra, force, checksum, follow;
-    int64_t jobs;
+    int64_t jobs, rank;
 };
 
 static const struct cli_flag cp_flags[] = {
@@ -33,6 +36,8 @@ static const struct cli_flag cp_flags[] = {
       offsetof(struct cp_options, follow) },
     { "jobs", 'j', "N", "requests at once at most (default: found by measuring, up to 64)",
       cli_apply_int64, offsetof(struct cp_options, jobs) },
+    { "rank", 0, "R", "of JOB:PATH: files of this rank (default: 0)", cli_apply_int64,
+      offsetof(struct cp_options, rank) },
     { 0 }
 };
 
@@ -94,6 +99,29 @@ static int copy_one(struct cli *cli, const char *from, const char *to,
     return 0;
 }
 
+static int copy_with_job(struct cli *cli, const struct cli_args *args, const char *from, const char *to,
+                         json_t *reports, struct sw_error *err)
+{
+    static const char *const others[] = { "dry-run", "delete", "include", "exclude", "force", "checksum",
+                                          "follow", "jobs" };
+    const struct cp_options *flags = args->options;
+    sw_auto(json) json_t *report = NULL;
+    int64_t begun_ms = sw_monotonic_ms();
+
+    for (size_t i = 0; i < SW_COUNT(others); i++)
+        for (size_t g = 0; g < args->given_count; g++)
+            if (strcmp(args->given[g].flag->name, others[i]) == 0)
+                return sw_fail(err, SW_E_USAGE, "--%s has no meaning for files of a running job", others[i]);
+    report = cli_cp_job(cli, from, to, flags->rank > INT_MAX ? INT_MAX : (int)flags->rank, err);
+    if (!report)
+        return sw_wrap(err, "cannot copy '%s' to '%s'", from, to);
+    json_object_set_new(report, "elapsed_ms", json_integer(sw_monotonic_ms() - begun_ms));
+    if (cli->format != CLI_TABLE)
+        return json_array_append(reports, report);
+    say_how_it_went(cli, report, false);
+    return 0;
+}
+
 static int print_reports(const struct cli *cli, json_t *reports, struct sw_error *err)
 {
     sw_auto(json) json_t *document = NULL;
@@ -133,9 +161,14 @@ static int cp_run(struct cli *cli, const struct cli_args *args, struct sw_error 
     if (args->word_count > 2 && flags->remove_extra)
         return sw_fail(err, SW_E_USAGE, "--delete compares one FROM with one TO");
     cli_interrupt_catch();
-    for (size_t i = 0; i < last; i++)
-        if (copy_one(cli, args->words[i], last > 1 ? folder : args->words[last], &options, reports, err) < 0)
+    for (size_t i = 0; i < last; i++) {
+        const char *from = args->words[i], *to = last > 1 ? folder : args->words[last];
+        bool in_job = cli_cp_is_job(from) || cli_cp_is_job(to);
+
+        if ((in_job ? copy_with_job(cli, args, from, to, reports, err)
+                    : copy_one(cli, from, to, &options, reports, err)) < 0)
             return -1;
+    }
     return cli->format == CLI_TABLE ? 0 : print_reports(cli, reports, err);
 }
 
@@ -146,9 +179,12 @@ const struct command command_cp = {
     .description =
         "Copy FROM to TO. Each is a path or a URI: s3://, http(s)://, hf_model://, hf_dataset://, "
         "ngc://, file://. Identical files are skipped, so an interrupted copy is simply started "
-        "again; every file is verified and gets its name only when it is complete.",
+        "again; every file is verified and gets its name only when it is complete. JOB:PATH is a file or "
+        "folder of a running job, copied whole; the other place is then on this machine. For a job that has "
+        "finished use `slipway get`.",
     .example = "slipway cp -r s3://bucket/coco ./coco\n"
                "slipway cp ./results s3://bucket/runs/7/ --exclude '*.tmp'\n"
+               "slipway cp train-k3:/results/last.ckpt .\n"
                "slipway cp -r --delete --dry-run ./site s3://bucket/site",
     .flags = cp_flags,
     .shared = { cli_output_document },

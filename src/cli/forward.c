@@ -77,7 +77,8 @@ static int forward_run(struct cli *cli, const struct cli_args *args, struct sw_e
     sw_autofree struct sw_forward *ports = sw_alloc((count + 1) * sizeof *ports);
     sw_autofree char *id = NULL;
     struct reporting to = { .cli = cli };
-    const struct sw_forward_calls calls = { .size = sizeof calls, .tell = tell, .idle = stop, .context = &to };
+    const struct sw_forward_calls calls = { .size = sizeof calls, .tell = tell, .idle = stop,
+                                            .context = &to };
     int result;
 
     for (size_t i = 0; i < count; i++)
@@ -105,8 +106,9 @@ const struct command command_forward = {
     .description =
         "Forward a TCP port of a running job (TensorBoard, Jupyter, a Ray dashboard) to this machine and "
         "print its address. LOCAL is the port here: 0 for any free one; by default the same as PORT, or a "
-        "free one if that is in use. A job on this machine keeps its own port. Only programs of this machine can connect. Ends with exit code 0 when "
-        "the job finishes; Ctrl-C ends it earlier, and the job continues.",
+        "free one if that is in use. A job on this machine keeps its own port. Only programs of this "
+        "machine can connect. Ends with exit code 0 when the job finishes; Ctrl-C ends it earlier, and the "
+        "job continues.",
     .example = "slipway forward last 6006\nslipway forward train-k3 8888:9000 6006",
     .flags = forward_flags,
     .options_size = sizeof(struct forward_options),

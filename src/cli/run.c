@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/cli_attach.h"
+#include "cli/cli_interactive.h"
 #include "cli/cli_run.h"
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
@@ -13,6 +14,8 @@
 const struct cli_flag cli_run_flags[] = {
     { "detach", 'd', NULL, "do not wait: print the job's id and return", cli_apply_bool,
       offsetof(struct cli_run_options, detach) },
+    { "interactive", 'i', NULL, "run the command, or a shell without one, on this terminal", cli_apply_bool,
+      offsetof(struct cli_run_options, interactive) },
     { "dry-run", 0, NULL, "show what would be sent and send nothing (= plan)", cli_apply_bool,
       offsetof(struct cli_run_options, dry_run) },
     { "wait-for-capacity", 0, NULL, "keep a job in the queue that the platform can never schedule as it is",
@@ -100,13 +103,18 @@ static int detach(const struct run_jobs *jobs, struct sw_error *err)
     return cli_interrupt_count() ? cli_leave(cli, jobs->group[0] ? NULL : json_string_value(id), err) : 0;
 }
 
-int cli_run_request(struct cli *cli, const struct cli_args *args, const struct sw_request *request,
+int cli_run_request(struct cli *cli, const struct cli_args *args, struct sw_request *request,
                     struct sw_error *err)
 {
     const struct cli_run_options *options = args->options;
     sw_auto(json) json_t *ids = json_array();
     struct run_jobs jobs = { .cli = cli, .ids = ids };
 
+    if (options->interactive && (options->detach || cli_given_value(args, "split")))
+        return sw_fail(err, SW_E_USAGE, "-i runs one job on this terminal: it goes with neither -d nor "
+                       "--split");
+    if (options->interactive && cli_interactive_prepare(cli, request, err) < 0)
+        return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
     while (submit(cli, request, &jobs, err) < 0) {
@@ -117,6 +125,8 @@ int cli_run_request(struct cli *cli, const struct cli_args *args, const struct s
     say_submitted(&jobs);
     if (options->detach)
         return detach(&jobs, err);
+    if (options->interactive)
+        return cli_interactive_attach(cli, json_string_value(json_array_get(ids, 0)), args, err);
     if (jobs.group[0])
         return cli_attach_splits(cli, jobs.group, ids, err);
     return cli_attach(cli, json_string_value(json_array_get(ids, 0)),
@@ -126,8 +136,10 @@ int cli_run_request(struct cli *cli, const struct cli_args *args, const struct s
 
 static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
+    const struct cli_run_options *options = args->options;
+    sw_auto(sw_request) struct sw_request *request = NULL;
 
+    request = options->interactive ? cli_request_any(args, err) : cli_request(args, true, err);
     return request && cli_session(cli, err) ? cli_run_request(cli, args, request, err) : -1;
 }
 
@@ -143,6 +155,9 @@ const struct command command_run = {
         "stderr. Ctrl-C leaves the job running and shows how to come back to it; 'slipway cancel' "
         "stops it. On a terminal, a progress bar appears below the log as soon as the log reports "
         "progress. With -d only the job's id is printed.\n\n"
+        "With -i the command runs on this terminal, with the job's image, GPUs and data; without a command "
+        "it is a shell, also with a job file. Its exit code is the job's, and closing the terminal cancels "
+        "the job.\n\n"
         "A job that the platform can never schedule as it is (more nodes than exist, a limit below "
         "what it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in "
         "the queue.\n\n"

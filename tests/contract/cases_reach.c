@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cases_reach.c - into a running job: its ports.
+ * cases_reach.c - into a running job: its ports, and its files.
  */
 #include "cases.h"
 
@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -110,7 +111,59 @@ static void a_port_of_a_job_is_reached_until_the_job_ends(void **state)
     assert_int_equal(wait_until_over(here, job), 5);
 }
 
+/* ---- files ----------------------------------------------------------------------------------------- */
+
+static void a_folder_goes_into_a_running_job_and_comes_back(void **state)
+{
+    struct trial *here = *state;
+    sw_autofree char *from = path_in(here, "from"), *there = path_in(here, "there");
+    sw_autofree char *back = path_in(here, "back");
+    sw_autofree char *make = sw_format("mkdir -p '%s/sub' && echo one >'%s/a' && echo two >'%s/sub/b' && "
+                                       "ln -s a '%s/link' && head -c 3000000 /dev/urandom >'%s/large'",
+                                       from, from, from, from, from);
+    sw_autofree char *same = sw_format("diff -r '%s' '%s' && test -h '%s/link'", from, back, back);
+    sw_autofree char *added = sw_format("test \"$(cat '%s/sub/one')\" = one && test -e '%s/sub/b'", there,
+                                        there);
+    sw_autofree char *file = sw_format("%s/a", from), *below = sw_format("%s/sub/one", there);
+    const char *job = launch_shell(here, "sleep 120");
+    struct sw_error err = { 0 };
+    char *report;
+
+    assert_int_equal(system(make), 0);
+    report = sw_copy_to_job(here->session, job, 0, from, there, NULL, NULL, &err);
+    expect_ok(report ? 0 : -1, &err, "copy a folder into the job");
+    sw_text_free(report);
+    report = sw_copy_from_job(here->session, job, 0, there, back, NULL, NULL, &err);
+    expect_ok(report ? 0 : -1, &err, "copy a folder out of the job");
+    sw_text_free(report);
+    assert_int_equal(system(same), 0);
+    report = sw_copy_to_job(here->session, job, 0, file, below, NULL, NULL, &err);
+    expect_ok(report ? 0 : -1, &err, "copy a file into the job");
+    sw_text_free(report);
+    assert_int_equal(system(added), 0);
+    expect_ok(sw_cancel(here->session, job, NULL), NULL, "cancel");
+}
+
+static void what_a_job_does_not_have_is_not_copied(void **state)
+{
+    struct trial *here = *state;
+    sw_autofree char *there = path_in(here, "surely-not-there"), *back = path_in(here, "back");
+    const char *job = launch_shell(here, "sleep 120");
+    struct sw_error err = { 0 };
+
+    assert_null(sw_copy_from_job(here->session, job, 0, there, back, NULL, NULL, &err));
+    assert_int_equal(err.code, SW_E_REFUSED);
+    assert_non_null(strstr(err.message, "surely-not-there"));
+    assert_int_equal(access(back, F_OK), -1);
+    expect_ok(sw_cancel(here->session, job, NULL), NULL, "cancel");
+    assert_null(sw_copy_from_job(here->session, job, 0, there, back, NULL, NULL, &err));
+    assert_int_equal(err.code, SW_E_CONFLICT);
+    assert_non_null(strstr(err.hint, "slipway get"));
+}
+
 const struct contract_case cases_reach[] = {
     CLAIM(a_port_of_a_job_is_reached_until_the_job_ends, COMMANDS | EXEC),
+    CLAIM(a_folder_goes_into_a_running_job_and_comes_back, COMMANDS | EXEC),
+    CLAIM(what_a_job_does_not_have_is_not_copied, COMMANDS | EXEC),
     { 0 }
 };

@@ -254,6 +254,7 @@ const struct sw_platform sw_platform_brev = {
     .list_path = brev_list_path,
     .adopt = brev_adopt,
     .jobs = brev_jobs,
+    .terminals = true,
     .exec_open = brev_exec_open,
     .port_open = brev_port_open,
     .orphans = brev_orphans,

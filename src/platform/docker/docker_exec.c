@@ -171,7 +171,8 @@ int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, co
     return 0;
 }
 
-/* The engine publishes no port of a container that runs already, and servers listen at its loopback address. */
+/* The engine publishes no port of a container that runs already, and servers listen at its loopback
+ * address. */
 int docker_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
                      struct sw_stream **out, struct sw_error *err)
 {

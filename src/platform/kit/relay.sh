@@ -37,12 +37,12 @@ except OSError:
 os._exit(0)
 ' "$1"
 fi
-if command -v bash >/dev/null 2>&1; then
+if [ -n "$(bash -c 'echo "$BASH_VERSION"' 2>/dev/null)" ]; then      # another shell may have its name
     exec bash -c '
 exec 3<>"/dev/tcp/127.0.0.1/$1" || exit 1
 cat <&3 &
 down=$!
-{ cat >&3; sleep 60; kill "$down"; } <&0 &
+{ cat >&3; sleep 60 <&- 3>&-; kill "$down"; } <&0 >/dev/null 2>&1 &
 up=$!
 wait "$down"
 kill "$up"

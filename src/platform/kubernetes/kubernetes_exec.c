@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_exec.c - a command beside a running rank, and a port of it. The runner in the pod starts it, so that it sees what
- * the job sees, secrets included; the stream is the client's (kube/kube_streams.h).
+ * kubernetes_exec.c - a command beside a running rank, and a port of it. The runner in the pod starts the
+ * command, so that it sees what the job sees, secrets included; the streams are the client's
+ * (kube/kube_streams.h).
  */
 #include <stdlib.h>
 #include <string.h>

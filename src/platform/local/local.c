@@ -232,6 +232,7 @@ const struct sw_platform sw_platform_local = {
     .list_path = local_list_path,
     .adopt = local_adopt,
     .jobs = local_jobs,
+    .terminals = true,
     .exec_open = local_exec_open,
     .port_open = local_port_open,
     .orphans = local_orphans,

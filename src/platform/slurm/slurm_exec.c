@@ -20,8 +20,8 @@
 
 enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
-int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                      char *const argv[], struct sw_error *err)
+int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
+                      int replica, char *const argv[], struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf beside = SW_BUF_INIT;

@@ -116,6 +116,17 @@ static int fail_untrusted(const struct sw_request *request, const struct api_pla
     return sw_hint(err, "read it, then: slipway trust%s", sw_buf_text(&files));
 }
 
+/* A ${NAME} that only an untrusted .env gives: for the job file it is not set. */
+static int hint_dotenv(const struct api_plan *made, const json_t *refused, struct sw_error *err)
+{
+    const char *name = json_object_iter_key(json_object_iter((json_t *)refused));
+    sw_auto(sw_buf) struct sw_buf file = SW_BUF_INIT;
+
+    sw_buf_add_quoted(&file, made->folder->dotenv.path);
+    return sw_hint(err, "the .env of this folder gives %s and is not trusted: read it, then: slipway trust %s",
+                   name, sw_buf_text(&file));
+}
+
 /* ---- the plan ----------------------------------------------------------------------------------- */
 
 static struct sw_document *flags_of(const struct sw_request *request)
@@ -216,7 +227,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     input.platforms = api_spec_platforms(&input.platform_count);
     out->spec = sw_spec_resolve(&input, err);
     if (!out->spec)
-        return -1;
+        return json_object_size(refused) > 0 ? hint_dotenv(out, refused, err) : -1;
     out->plan = sw_plan_make(out->spec, request->id[0] ? request->id : NULL,
                              request->base_dir ? request->base_dir : here, err);
     out->platform = out->plan ? sw_platform_need(out->spec->platform, err) : NULL;

@@ -447,6 +447,11 @@ const struct diag_log_rule diag_log_rules[] = {
         "a process was killed (signal 9), and nothing says why: often the out-of-memory killer; look "
         "at dmesg on the node, or raise 'memory:' and see"),
       DIAG_NEAR_END, { "Signal 9 (SIGKILL) received by PID #" } },
+#ifndef SW_WITHOUT_ADVICE          /* the runner takes it for unknown, which is tried again as little */
+    { PROGRAM("setup", "user",
+        "'setup:' failed, so the command was not started: see what it printed before this line"),
+      DIAG_AT_END, { "^slipway: setup failed with exit code #: " } },
+#endif
 };
 
 const size_t diag_log_rule_count = SW_COUNT(diag_log_rules);

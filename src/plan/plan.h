@@ -23,6 +23,7 @@ struct sw_plan {
     char *image;               /* NULL: none */
     char *command;             /* shell text, or NULL when argv is given */
     json_t *argv;              /* array of texts, or NULL */
+    json_t *setup;             /* array of texts: shell commands that run before it; or NULL */
     char *workdir;             /* absolute on the client, or as the user wrote it; NULL: default */
     char *base_dir;            /* folder that relative paths of the job file start from */
     int splits;                /* how many jobs like it are in its group; 0: it is in none */

@@ -34,7 +34,7 @@ static const struct plan_field {
     WATCHED(notify, DOCUMENT), ROW(watcher, DOCUMENT), ROW(avoid, DOCUMENT), ROW(checkpoint, DOCUMENT),
     ROW(code, DOCUMENT), ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT), ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT), ROW(cache, TEXT),
-    WATCHED(mounts, DOCUMENT), WATCHED(rules, DOCUMENT), ROW(settings, DOCUMENT),
+    WATCHED(mounts, DOCUMENT), WATCHED(rules, DOCUMENT), ROW(settings, DOCUMENT), ROW(setup, DOCUMENT),
 #undef ROW
 #undef WATCHED
 };

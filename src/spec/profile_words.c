@@ -109,7 +109,6 @@ static const struct renamed {
     { "tunnel", "transport", NULL },
     { "remote_job_dir", "base_dir", NULL },
     { "batch_partition", "partition", NULL },
-    { "setup_lines", "setup", NULL },
     { "lustre_mount", "container_mounts", NULL },
     { "mounts", "volumes", node_mounts },
     { "pvcs", "volumes", claims },

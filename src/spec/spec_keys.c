@@ -145,6 +145,9 @@ const struct sw_option sw_spec_keys[] = {
       .help = "options without a value: each becomes --NAME" },
     { "python", SW_GROUP, .trust = SW_TRUST_PROFILE, .fields = python_fields,
       .help = "a Python script in a virtual environment instead of a command" },
+    { "setup", SW_TEXTS, .trust = SW_TRUST_PROFILE,
+      .help = "shell commands that run before the command, once on each node; what they put into "
+              "$SLIPWAY_SETUP_DIR is kept for jobs with the same setup, where there is room" },
     { "gpus", SW_GPUS, .flag = "gpus", .initial = "0",
       .help = "GPUs per node: COUNT or TYPE:COUNT; 0 is CPU only" },
     { "nodes", SW_WHOLE, .flag = "nodes", .initial = "1", .least = 1, .most = 4096,

@@ -121,6 +121,7 @@ static const struct spec_rule rules[] = {
       "a name of its own: this word names jobs already (slipway help selectors)", SELECTOR_SCHEMA },
     { "image", SPEC_ON_VALUE, is_not_blank, "an image", NOT_BLANK_SCHEMA },
     { "command", SPEC_ON_VALUE, is_not_blank, "a command", NOT_BLANK_SCHEMA },
+    { "setup", SPEC_ON_EACH, is_not_blank, "a command", NOT_BLANK_SCHEMA },
     { "workdir", SPEC_ON_VALUE, is_not_blank, "a folder", NOT_BLANK_SCHEMA },
     { "python.script", SPEC_ON_VALUE, is_not_blank, "a script", NOT_BLANK_SCHEMA },
     { "cpus", SPEC_ON_VALUE, is_positive, "greater than 0", "{\"exclusiveMinimum\": 0}" },

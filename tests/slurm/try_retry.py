@@ -68,7 +68,7 @@ def a_killed_node_is_followed_by_a_new_run_without_a_client(here):
 def an_image_error_is_requeued_under_the_same_id(here):
     # Only a reason that names no node: the setup line plays the part of the failing import.
     job = here.submit("echo here", retry={"wait": "1s"},
-                        slurm={"setup": ["[ $SLIPWAY_ATTEMPT != 1 ] || slipway_give_up 78 image-error "
+                        slurm={"setup_lines": ["[ $SLIPWAY_ATTEMPT != 1 ] || slipway_give_up 78 image-error "
                                          "'\"no image\"'"]})
     here.wait(job)
     runs = here.attempts(job)
@@ -159,7 +159,7 @@ def a_node_lost_from_under_several_is_followed_by_a_new_run(here):
 
 def a_node_that_is_gone_when_the_ranks_start_is_not_the_programs_fault(here):
     job = here.submit("echo \"attempt $SLIPWAY_ATTEMPT rank $NODE_RANK\"", nodes=2, retry={"wait": "1s"},
-                        slurm={"setup": ["[ $SLIPWAY_ATTEMPT != 1 ] || sleep 5"]})
+                        slurm={"setup_lines": ["[ $SLIPWAY_ATTEMPT != 1 ] || sleep 5"]})
     loses_a_node_and_runs_again(here, job)
 
 

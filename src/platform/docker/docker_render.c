@@ -18,6 +18,7 @@
 #include "core/job_env.h"
 #include "core/stop.h"
 #include "plan/entrypoint.h"
+#include "plan/setup.h"
 #include "platform/kit/sending.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -365,7 +366,7 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (keep && site->image && site->image->entrypoint)
-        payload->entrypoint = json_incref(site->image->entrypoint);
+        sw_setup_then(payload, site->image->entrypoint);
     return sw_take(payload);
 }
 

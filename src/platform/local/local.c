@@ -171,6 +171,8 @@ int local_job_init(struct local_job *job, const struct sw_connection *conn, cons
     job->folder = local_attempt_folder(conn, plan->job_id, attempt);
     job->work_dir = work_dir(conn, plan, attempt);
     job->results_dir = results_dir(conn, job);
+    job->setup_dir = sw_format("%s/%s/setup", local_of(conn)->root, plan->job_id);
+    job->setup_cache = sw_format("%s/setup", local_of(conn)->state_dir);
     return add_mounts(job, conn, use, err);
 }
 
@@ -180,6 +182,8 @@ void local_job_done(struct local_job *job)
     free(job->folder);
     free(job->work_dir);
     free(job->results_dir);
+    free(job->setup_dir);
+    free(job->setup_cache);
 }
 
 /* A supervisor that is gone is noticed by the next observe(), and one that has gone on needs nothing. */

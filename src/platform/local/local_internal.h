@@ -151,6 +151,7 @@ struct local_job {
     char *folder;                    /* the attempt's */
     char *work_dir;
     char *results_dir;
+    char *setup_dir, *setup_cache;   /* of this job, of all jobs: for what `setup:` makes */
 };
 
 enum local_mounts { LOCAL_MOUNTS_SHOW, LOCAL_MOUNTS_CHECK, LOCAL_MOUNTS_CLONE };

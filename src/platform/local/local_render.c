@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "core/job_env.h"
 #include "plan/entrypoint.h"
+#include "plan/setup.h"
 #include "storage/storage.h"
 
 /* ---- where inputs come from and outputs go: paths of this machine, or URIs for the runner --- */
@@ -223,6 +224,7 @@ struct sw_payload *local_payload(const struct local_job *job, struct sw_error *e
 
     if (!payload)
         return NULL;
+    sw_setup_place(payload, &(struct sw_setup_place){ .own = job->setup_dir, .cache = job->setup_cache });
     payload->scratch_dir = sw_strdup(job->work_dir);
     payload->results_dir = sw_strdup(job->results_dir);
     payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
@@ -316,7 +318,7 @@ static json_t *names_of(const json_t *env, const struct sw_plan *plan)
         sw_buf_addf(&out, "%s=%s\n", name, json_string_value(value));
     for (const struct sw_job_variable *row = sw_job_variables; row->name; row++)
         if (!json_object_get(env, row->name) && row->kind != SW_VARIABLE_INSIDE &&
-            row->kind != SW_VARIABLE_SPLIT)
+            row->kind != SW_VARIABLE_SPLIT && (row->kind != SW_VARIABLE_SETUP || plan->setup))
             sw_buf_addf(&out, "%s (%s)\n", row->name, row->meaning);
     json_array_foreach(plan->secrets, i, value)
         sw_buf_addf(&out, "%s (secret)\n", json_string_value(value));
@@ -351,13 +353,17 @@ json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, str
     sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     sw_autofree char *command = NULL;
+    json_t *shown;
 
     if (local_job_init(&job, conn, plan, 1, LOCAL_MOUNTS_SHOW, err) < 0 ||
         !(payload = local_payload(&job, err)))
         return NULL;
     command = shown_command(payload);
-    return json_pack("[o, o, o, o]", row("command", sw_json_text(command)),
-                     row("environment", names_of(payload->env, plan)),
-                     row("payload for the runner", pretty_text(sw_payload_to_json(payload))),
-                     row("launch record for the supervisor", pretty_text(local_launch(&job, 1))));
+    shown = json_pack("[o, o, o, o]", row("command", sw_json_text(command)),
+                      row("environment", names_of(payload->env, plan)),
+                      row("payload for the runner", pretty_text(sw_payload_to_json(payload))),
+                      row("launch record for the supervisor", pretty_text(local_launch(&job, 1))));
+    if (sw_setup_text(payload))
+        json_array_insert_new(shown, 0, row("setup", sw_json_text(sw_setup_text(payload))));
+    return shown;
 }

@@ -254,7 +254,7 @@ static void add_setup(struct sw_buf *out, const struct slurm_job *job)
     size_t i;
     json_t *line;
 
-    json_array_foreach(job->options.setup, i, line)
+    json_array_foreach(job->options.setup_lines, i, line)
         sw_buf_addf(out, "%s\n", json_string_value(line));
 }
 

@@ -92,7 +92,7 @@ static void a_credential_in_a_profile_earns_a_warning(void **state)
 static const struct sw_option cluster_options[] = {
     { "hostname", SW_TEXTS, SW_CONNECTION }, { "transport", SW_TEXT, SW_CONNECTION }, { "user", SW_TEXT },
     { "identity", SW_TEXT, SW_CONNECTION }, { "base_dir", SW_TEXT, SW_CONNECTION }, { "partition", SW_TEXTS },
-    { "account", SW_TEXT }, { "setup", SW_TEXTS }, { "container_mounts", SW_TEXTS }, { "mem", SW_TEXT },
+    { "account", SW_TEXT }, { "setup_lines", SW_TEXTS }, { "container_mounts", SW_TEXTS }, { "mem", SW_TEXT },
     { "cpus_per_task", SW_WHOLE }, { "exclusive", SW_FLAG }, { 0 }
 };
 static const struct sw_option volume_fields[] = { { "source", SW_TEXT, .required = true }, { 0 } };

@@ -55,7 +55,8 @@ struct room room_of_machine(void)
 /* ---- words ---------------------------------------------------------------------------------- */
 
 /* "2 CPUs and 8 GiB", of what `asked` asks for. */
-static void add_room(struct sw_buf *out, const struct room *asked, const struct room *room, const char *memory)
+static void add_room(struct sw_buf *out, const struct room *asked, const struct room *room,
+                     const char *memory)
 {
     char size[32];
 

@@ -31,7 +31,7 @@ static void wait_pending_because(struct fixture *here, const char *id, const cha
             fail_msg("%s says '%s', not '%s'", sw_state_name(here->seen.state), here->seen.message, message);
         sw_sleep_ms(5);
     }
-    assert_string_equal(here->seen.reason, SW_REASON_RESOURCES);
+    assert_string_equal(here->seen.reason, SW_REASON_ROOM_WAIT);
 }
 
 static void cancel(struct fixture *here, const char *id)

@@ -151,7 +151,7 @@ const struct sw_reason sw_reasons[] = {
       .waiting = WAITING("no GPU is free; it starts as soon as one is", HOUR_MS,
           "see what holds them with 'slipway ps', or ask for fewer GPUs") },
     { SW_REASON_ROOM_WAIT,
-      .waiting = WAITING("the CPUs or memory it needs are in use; it starts as soon as they are free", HOUR_MS,
+      .waiting = WAITING("the CPUs or memory it needs are in use; it starts when they are free", HOUR_MS,
           "see what holds them with 'slipway ps', or ask for less") },
     { SW_REASON_RESOURCES,
       .waiting = WAITING("the nodes it needs are busy", HOUR_MS,

@@ -48,7 +48,8 @@ int api_log_open(struct log_reading *r, struct sw_error *err);
 int api_log_begin(struct log_reading *r, struct sw_error *err);
 void api_log_close(struct log_reading *r);
 
-/* Hand on what there is: 1: something was there, 0: nothing. While lines are mixed, one piece for each rank. */
+/* Hand on what there is: 1: something was there, 0: nothing. While lines are mixed, one piece of each
+ * rank. */
 int api_log_drain(struct log_reading *r, struct sw_error *err);
 /* Read on to the end of what is there now. A cut ends it as well, for a follow. */
 int api_log_drain_to_the_end(struct log_reading *r, struct sw_error *err);

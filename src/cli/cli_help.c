@@ -100,7 +100,7 @@ static const struct {
       "  SLIPWAY_PLATFORM       the platform of jobs that name none (default: local)\n"
       "  SLIPWAY_LIBEXEC_DIR    where the helper programs are\n"
       "  SLIPWAY_RUNNERS        where the runners for containers and clusters are\n"
-      "  SLIPWAY_GPU_LEASE_DIR  where local jobs note the GPUs, CPUs and memory they use\n"
+      "  SLIPWAY_GPU_LEASE_DIR  where local jobs note their GPUs, CPUs and memory\n"
       "  SLIPWAY_COLUMNS        the columns of ps; SLIPWAY_TIME_ZONE, SLIPWAY_COLOR:\n"
       "                         see 'slipway help config'\n"
       "  XDG_CONFIG_HOME        folder of slipway/config.toml (default: ~/.config)\n"

@@ -97,7 +97,7 @@ static int get_run(struct cli *cli, const struct cli_args *args, struct sw_error
 }
 
 static const struct cli_flag get_flags[] = {
-    { "to", 0, "DIR", "the folder to copy to; then all arguments are jobs" },
+    { "to", 0, "DIR", "copy to this folder, and take all arguments for jobs" },
     { "include", 0, "PATTERN", "only names that match, as in 'slipway cp'; may be repeated", .many = true },
     { "exclude", 0, "PATTERN", "not these; may be repeated, wins over --include", .many = true },
     CLI_LABEL_FLAG,

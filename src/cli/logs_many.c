@@ -97,7 +97,8 @@ static void say_nothing(struct cli *cli, const struct sw_outcome *outcome)
     (void)cli, (void)outcome;
 }
 
-static void init(struct many_logs *all, struct cli *cli, const json_t *ids, const struct logs_request *request)
+static void init(struct many_logs *all, struct cli *cli, const json_t *ids,
+                 const struct logs_request *request)
 {
     int width = 0, length;
 

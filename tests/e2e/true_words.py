@@ -185,13 +185,13 @@ class Selectors(Fixture):
         self.sweep()
         for verb in (["wait", "active"], ["cancel", "-y", "active"], ["why", "failed"], ["retry", "failed"],
                      ["status", "failed"], ["rm", "failed"], ["ps", "failed"], ["ps", "-l", "nope=1"],
-                     ["ps", "--state", "error"], ["ps", "-p", "docker"], ["watch", "running"], ["wait", "-l", "nope"]):
+                     ["ps", "--state", "error"], ["ps", "-p", "docker"], ["watch", "running"], ["wait", "-l", "nope"],
+                     ["get", "failed"], ["logs", "-f", "failed"]):
             self.assertRegex(self.say(0, *verb), r"^no job matches .*; 3 in all\n$", verb)
         self.assertEqual(json.loads(self.ends(0, "why", "failed", "-o", "json").stdout), {"version": 1, "jobs": []})
-        for verb in ("wait", "cancel", "why", "ps", "status", "retry", "rm", "watch"):
+        for verb in ("wait", "cancel", "why", "ps", "status", "retry", "rm", "watch", "get", "logs"):
             self.ends(66, verb, "missing")
         self.ends(66, "ps", "-p", "bogus")
-        self.ends(66, "get", "failed")
 
     def test_ps_takes_selectors_and_a_limit_of_none(self):
         self.assertIn("starts one", self.say(0, "ps"))

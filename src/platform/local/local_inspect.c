@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 
 #include "base/file.h"
 #include "base/folder.h"
@@ -22,6 +21,7 @@
 #include "platform/kit/log.h"
 #include "platform/kit/log_index.h"
 #include "platform/local/local_gpu.h"
+#include "platform/local/local_room.h"
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
@@ -275,15 +275,14 @@ json_t *local_inventory(struct sw_connection *conn, struct sw_error *err)
     struct sw_gpu gpus[SW_GPU_MAX];
     int count = sw_gpu_list(gpus, SW_GPU_MAX);
     json_t *list = json_array();
-    struct sysinfo info = { 0 };
+    struct room machine = room_of_machine();
     char host[128];
 
     (void)err;
-    sysinfo(&info);
     local_host_name(host);
     for (int i = 0; i < count; i++)
         json_array_append_new(list, gpu_json(&gpus[i], local_of(conn)->state_dir));
-    return sw_json_object(SW_STR("node", host), SW_INT("cpus", sysconf(_SC_NPROCESSORS_ONLN)),
-                          SW_INT("memory_bytes", (json_int_t)info.totalram * info.mem_unit),
+    return sw_json_object(SW_STR("node", host), SW_INT("cpus", (json_int_t)machine.cpus),
+                          SW_INT("memory_bytes", machine.memory_bytes),
                           SW_SUB("gpus", list));
 }

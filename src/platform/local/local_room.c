@@ -28,7 +28,7 @@
 
 #define SHARE_END ".room"
 
-enum { HOLDERS_MOST = 256, HOLDERS_NAMED = 3 };
+enum { HOLDERS_MOST = 4096, HOLDERS_NAMED = 3 };
 
 struct room_queue {
     struct room_request request;
@@ -55,7 +55,8 @@ struct room room_of_machine(void)
 /* ---- words ---------------------------------------------------------------------------------- */
 
 /* "2 CPUs and 8 GiB", of what `asked` asks for. */
-static void add_room(struct sw_buf *out, const struct room *asked, const struct room *room, const char *memory)
+static void add_room(struct sw_buf *out, const struct room *asked, const struct room *room,
+                     const char *memory)
 {
     char size[32];
 
@@ -119,20 +120,27 @@ void room_message(const struct room *asked, const struct room *machine, const st
 
 /* ---- shares --------------------------------------------------------------------------------- */
 
-/* "JOB UID CPUS BYTES" */
-static bool read_share(int folder, const char *name, struct room_holder *out)
+/* "JOB UID MILLI-CPUS BYTES"; digits that a number has no room for are not ours. */
+bool room_share_parse(const char *text, struct room_holder *out)
 {
-    sw_autofd int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    char text[160] = "", id[65] = "";
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    char id[65] = "";
     long long milli_cpus = 0, bytes = 0;
 
-    text[n > 0 ? n : 0] = '\0';
-    if (sscanf(text, "%64s %*d %lld %lld", id, &milli_cpus, &bytes) != 3 || milli_cpus < 0 || bytes < 0)
+    if (sscanf(text, "%64s %*9d %15lld %15lld", id, &milli_cpus, &bytes) != 3 || milli_cpus < 0 || bytes < 0)
         return false;
     *out = (struct room_holder){ .room = { .cpus = (double)milli_cpus / 1000, .memory_bytes = bytes } };
     snprintf(out->job_id, sizeof out->job_id, "%.*s", SW_ID_MAX, sw_id_valid(id) ? id : "?");
     return true;
+}
+
+static bool read_share(int folder, const char *name, struct room_holder *out)
+{
+    sw_autofd int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    char text[160] = "";
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+
+    text[n > 0 ? n : 0] = '\0';
+    return room_share_parse(text, out);
 }
 
 /* Who holds something now. Shares of the dead are removed where we may. */

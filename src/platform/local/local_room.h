@@ -44,4 +44,7 @@ struct room_holder {
 void room_message(const struct room *asked, const struct room *machine, const struct room_holder *holders,
                   size_t count, int ahead, char out[256]);
 
+/* What the file of a share says; false: nothing that counts. */
+bool room_share_parse(const char *text, struct room_holder *out);
+
 #endif

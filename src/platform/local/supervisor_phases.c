@@ -189,7 +189,7 @@ static void wait_for_room(struct sup *sup)
     }
     while (!sup->end.decided && !(sup->room = room_queue_try(sup->room_queue, message))) {
         if (strcmp(message, sup->said.message) != 0)
-            sup_write_status(sup, SW_PENDING, SW_REASON_RESOURCES, message);
+            sup_write_status(sup, SW_PENDING, SW_REASON_ROOM_WAIT, message);
         sup_turn(sup, sw_monotonic_ms() + QUEUE_CHECK_MS);
     }
     room_queue_leave(sup->room_queue);

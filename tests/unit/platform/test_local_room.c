@@ -31,7 +31,7 @@ static void wait_pending_because(struct fixture *here, const char *id, const cha
             fail_msg("%s says '%s', not '%s'", sw_state_name(here->seen.state), here->seen.message, message);
         sw_sleep_ms(5);
     }
-    assert_string_equal(here->seen.reason, SW_REASON_RESOURCES);
+    assert_string_equal(here->seen.reason, SW_REASON_ROOM_WAIT);
 }
 
 static void cancel(struct fixture *here, const char *id)
@@ -156,11 +156,13 @@ static void the_message_names_what_is_missing_and_who_has_it(void **state)
 {
     static const struct room machine = { 8, 16 * GIB };
     static const struct room_holder holders[] = {
-        { "a", { 4, 0 } }, { "b", { 0, 6 * GIB } }, { "c", { 2, GIB } }, { "d", { 1, GIB } }, { "e", { 1, 0 } },
+        { "a", { 4, 0 } }, { "b", { 0, 6 * GIB } }, { "c", { 2, GIB } }, { "d", { 1, GIB } },
+        { "e", { 1, 0 } },
     };
     static const struct { struct room asked; size_t count; int ahead; const char *message; } cases[] = {
         { { 2, 0 }, 1, 0, "waiting for 2 CPUs: 4 CPUs free of 8 CPUs; held by a" },
-        { { 2, 0 }, 5, 2, "waiting for 2 CPUs: 0 CPUs free of 8 CPUs; held by a, c, d and 1 more; 2 jobs ahead" },
+        { { 2, 0 }, 5, 2,
+          "waiting for 2 CPUs: 0 CPUs free of 8 CPUs; held by a, c, d and 1 more; 2 jobs ahead" },
         { { 0, 12 * GIB }, 2, 0,
           "waiting for 12 GiB of memory: 10 GiB free of 16 GiB; held by b" },
         { { 1, GIB }, 2, 1,

@@ -41,11 +41,11 @@ int kubernetes_exec_open(struct sw_connection *conn, const struct sw_jobref *job
 
     beside.argv = words;
     if (k8s_pod_find(conn, job, what->replica < 0 ? 0 : what->replica, true, &pod, err) < 0)
-        return sw_wrap(err, "cannot run a command beside '%s'", job->id);
+        return sw_wrap(err, "cannot run a command in '%s'", job->id);
     if (pod.life != SW_LOG_GROWS)
-        return sw_fail(err, SW_E_CONFLICT, "cannot run a command beside '%s': its pod %s", job->id,
-                       pod.life == SW_LOG_ENDED ? "is over" : "has not started yet");
+        return sw_fail(err, SW_E_CONFLICT, "cannot run a command in '%s': its pod %s", job->id,
+                       pod.life == SW_LOG_ENDED ? "has finished" : "has not started yet");
     if (kube_exec_open(conn->rest, conn->namespace, pod.name, pod.container, &beside, out, err) < 0)
-        return sw_wrap(err, "cannot run a command beside '%s'", job->id);
+        return sw_wrap(err, "cannot run a command in '%s'", job->id);
     return 0;
 }

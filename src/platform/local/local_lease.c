@@ -301,7 +301,7 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
     while (queue->watch >= 0 && read(queue->watch, events, sizeof events) > 0)
         ;
     snprintf(message, 256, "waiting for %d GPU%s", queue->request.count,
-             queue->request.count == 1 ? "" : "s");
+             sw_text_plural(queue->request.count));
     if (!lock_soon(queue->lock))
         return NULL;
     if (queue->ticket < 0)
@@ -312,7 +312,7 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
         drop_ticket(queue);
     unlock(queue->lock);
     snprintf(message + strlen(message), 200, ": %d of %d free, %d job%s ahead", free_count,
-             queue->gpu_count, ahead, ahead == 1 ? "" : "s");
+             queue->gpu_count, ahead, sw_text_plural(ahead));
     return lease;
 }
 
@@ -328,8 +328,8 @@ struct gpu_queue *gpu_queue_join(const struct gpu_request *request, struct sw_er
         if (gpu_fits(&all[i], request->type, request->ids))
             queue->gpus[queue->gpu_count++] = all[i];
     if (queue->gpu_count < request->count)
-        sw_fail(err, SW_E_REFUSED, "the job needs %d GPUs, and this machine has %d that fit",
-                request->count, queue->gpu_count);
+        sw_fail(err, SW_E_REFUSED, "the job needs %d GPU%s; this machine has %d that fit", request->count,
+                sw_text_plural(request->count), queue->gpu_count);
     else if (request->share)
         return queue;
     else if ((queue->folder = open_lease_folder(request->lease_dir, request->state_dir)) < 0 ||

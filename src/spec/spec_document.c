@@ -103,8 +103,8 @@ json_t *spec_check_fields(struct spec_check *check, const struct sw_option *rows
 static const struct {
     const char *key, *instead;
 } not_known[] = {
-    { "model", " (a model is not known by its name here: give its 'image' and 'command')" },
-    { "action", " (an action is not known by its name here: write it into 'command')" },
+    { "model", " (models have no names here: give 'image' and 'command')" },
+    { "action", " (actions have no names here: write it in 'command')" },
 };
 
 /* `partition:` at the top level: say in which block it belongs before guessing at spellings. */
@@ -136,7 +136,7 @@ static json_t *check_block(struct spec_check *check, const struct sw_spec_platfo
     for (const struct sw_option *option = platform->options; option && option->name; option++)
         if (option->scope == SW_ACCOUNT && json_object_get(checked, option->name))
             spec_complain(check,
-                          "%s.%s says who asks: it belongs into your profile or the environment, not into a "
+                          "%s.%s identifies you: it belongs in your profile or the environment, not in a "
                           "job", platform->name, option->name);
     return checked;
 }
@@ -185,7 +185,7 @@ static void check_one_command(struct spec_check *check, const json_t *values)
         struct spec_mark mark = spec_enter(check, ways[i]);
 
         if (json_object_get(values, ways[i]) && first)
-            spec_complain(check, "'%s' and '%s' both say what to run: keep one", first, ways[i]);
+            spec_complain(check, "'%s' and '%s' both set what to run: keep one", first, ways[i]);
         else if (json_object_get(values, ways[i]))
             first = ways[i];
         spec_leave(check, mark);
@@ -199,7 +199,7 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
     json_t *value;
 
     if (document && !json_is_object(document) && !json_is_null(document))
-        spec_complain(check, "a job is a map of keys such as 'command: ...'");
+        spec_complain(check, "a job is a mapping of keys such as 'command: ...'");
     json_object_foreach((json_t *)document, key, value) {
         const struct sw_option *row = sw_option_find(sw_spec_keys, key);
         const struct sw_spec_platform *platform =
@@ -216,7 +216,7 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
         if (!row && !platform)
             unknown_top_key(check, key);
         if (checked && json_object_get(values, name))
-            spec_complain(check, "'%s' and '%s' are one platform: keep one of the blocks", name,
+            spec_complain(check, "'%s' and '%s' are the same platform: keep one of the blocks", name,
                           platform->alias);
         if (checked)
             json_object_set_new(values, name, checked);

@@ -37,17 +37,17 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
     struct sw_stream *stream;
 
     if (argc < 1)
-        return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
+        return sw_fail(err, SW_E_USAGE, "no command to run in job '%s'", id);
     if (await_start(session, id, err) < 0 || api_job_reach(session, id, &job, err) < 0)
         return -1;
     if (!job.platform->exec_open)
-        return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "
-                       "%s", job.platform->name);
+        return sw_fail(err, SW_E_UNSUPPORTED, "running a command in a job is not available on "
+                                              "%s", job.platform->name);
     if (job.row.state != SW_RUNNING) {
         sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id, sw_state_name(job.row.state));
         return sw_hint(err, job.row.phase == SW_PHASE_OVER
                                 ? "`slipway logs %s` shows what it printed"
-                                : "`slipway why %s` says what it waits for", id);
+                                : "`slipway why %s` explains what it is waiting for", id);
     }
     if (replica < 0 || replica >= api_replicas(&job.row))
         return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);

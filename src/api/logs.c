@@ -233,7 +233,7 @@ static void note_silence(struct log_reading *r, const json_t *silent)
     sw_autofree char *text = NULL;
 
     if (silent && !r->silent) {
-        text = sw_format("%s does not answer, the log continues when it does: %s",
+        text = sw_format("%s does not answer, the log continues when it answers: %s",
                          sw_json_str(silent, "platform"), sw_json_str(silent, "message"));
         api_warn(r->session, text);
     }

@@ -13,7 +13,7 @@ struct check_options {
 };
 
 static const struct cli_flag check_flags[] = {
-    { "platform", 'p', "NAME", "look where that platform's jobs would", cli_apply_text,
+    { "platform", 'p', "NAME", "check paths as that platform's jobs see them", cli_apply_text,
       offsetof(struct check_options, platform) },
     { 0 }
 };
@@ -37,7 +37,7 @@ static int check_one(struct cli *cli, const char *platform, const char *uri, str
     char size[32] = "";
 
     if (!found)
-        return sw_wrap(err, "cannot look at '%s'", uri);
+        return sw_wrap(err, "cannot check '%s'", uri);
     if (cli->format != CLI_TABLE && cli_document_print(cli, found, err) < 0)
         return -1;
     if (!sw_json_bool(found, "exists", false))

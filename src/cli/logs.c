@@ -14,7 +14,7 @@ struct logs_options {
 };
 
 static const struct cli_flag logs_flags[] = {
-    { "follow", 'f', NULL, "go on until the job is over, then end with its code",
+    { "follow", 'f', NULL, "follow until the job finishes, then exit with its code",
       cli_apply_bool, offsetof(struct logs_options, follow) },
     { "tail", 'n', "N", "only the last N lines", cli_apply_int64,
       offsetof(struct logs_options, tail) },

@@ -17,7 +17,7 @@ static int show_one(struct cli *cli, const char *id, const void *context, struct
     if (cli_is_list_of_objects(all))
         cli_generic_table(&out, cli, all);
     else
-        cli_say(cli, "%s has no parts (yet)", id);
+        cli_say(cli, "%s has no replicas yet", id);
     cli_print(sw_buf_text(&out));
     return 0;
 }

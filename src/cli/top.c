@@ -96,7 +96,7 @@ static void ask_cancel(struct top *top)
         return;
     }
     pthread_mutex_lock(&top->feed.lock);
-    snprintf(top->feed.note, sizeof top->feed.note, "%s is over already", top->id);
+    snprintf(top->feed.note, sizeof top->feed.note, "%s has already finished", top->id);
     pthread_mutex_unlock(&top->feed.lock);
 }
 

@@ -49,7 +49,7 @@ static const char *const help_lines[] = {
     "f                   follow the log again",
     "l                   larger log, or larger list",
     "c                   cancel the selected job (asks)",
-    "q, Ctrl-C           quit; the jobs go on",
+    "q, Ctrl-C           quit; the jobs continue",
     "",
     "any key goes back",
 };
@@ -92,7 +92,7 @@ static void add_title(struct frame *f, const json_t *document)
 
     json_array_foreach(jobs, i, job)
         counts[cli_job_state(job)]++;
-    sw_buf_addf(&text, "slipway top  %zu running, %zu waiting, %zu over", counts[SW_RUNNING],
+    sw_buf_addf(&text, "slipway top  %zu running, %zu waiting, %zu finished", counts[SW_RUNNING],
                 counts[SW_PENDING], counts[SW_COMPLETE] + counts[SW_ERROR] + counts[SW_CANCELED]);
     json_array_foreach(json_object_get(document, "unreachable"), i, each)
         sw_buf_addf(&text, "%s%s", i ? ", " : "  not answering: ", sw_json_str(each, "platform"));

@@ -282,7 +282,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "platform", sw_json_str(job, "backend_type"));
     add_line(out, "place", sw_json_str(job, "place"));
     add_what(out, job);
-    add_line(out, "job there", sw_json_str(job, "backend_job_id"));
+    add_line(out, "remote id", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);
     if (sw_text_same(reason, SW_REASON_OUTPUTS) && sw_state_is_final(state))

@@ -169,8 +169,7 @@ static bool refused_fields(const struct sw_rest *rest, const struct sw_http_repl
     sw_fail(err, code_of(reply->status), "%s says: %.*s%s%s", rest->options.name, head, words ? words : "",
             head ? ": " : "", list.data);
     if (keys.length)
-        sw_hint(err, "%s in the job file %s", keys.data,
-                strchr(keys.data, ',') ? "decide it" : "decides it");
+        sw_hint(err, "set by %s in the job file", keys.data);
     return true;
 }
 

@@ -281,7 +281,7 @@ static void a_refusal_names_the_key_of_the_job_file(void **state)
           "Moon says: Job \"j\" is invalid: spec.containers[0].image: Required value (job file: image); "
           "spec.gpus[nvidia.com/gpu]: FieldValueInvalid (job file: gpus); "
           "spec.gpus: Too many (job file: gpus); spec.other: Odd",
-          "`image`, `gpus` in the job file decide it" },
+          "set by `image`, `gpus` in the job file" },
         { "{\"detail\":[{\"loc\":[\"body\",\"spec\",\"gpus\"],\"msg\":\"too many\"}]}",
           "Moon says: too many (spec.gpus)", "set by `gpus` in the job file" },
         { "{\"error\":{\"message\":\"spec.other is odd\",\"field\":\"spec.other\"}}",

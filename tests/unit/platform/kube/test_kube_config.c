@@ -191,7 +191,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
         { IN_CLUSTER("    server: [1]\n"), "bad:7:5: `server` is not a string", "" },
         { IN_CLUSTER("    other: 1\n"), "`clusters[0].cluster` has no server", "" },
         { AT_H("    certificate-authority-data: '*'\n"),
-          "bad:8:5: `certificate-authority-data` is no text in base64", "" },
+          "bad:8:5: `certificate-authority-data` is not base64", "" },
         { AT_H("    certificate-authority-data: YWJj\n"), "contains no certificate (PEM)", "" },
         { AT_H("    certificate-authority: gone.pem\n"),
           "bad:8:5: `certificate-authority` cannot", "" },

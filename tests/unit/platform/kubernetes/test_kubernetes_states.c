@@ -122,7 +122,7 @@ static void every_story_has_one_state(void **state)
           "its pods have finished; the cluster is recording it" },
         { JOB("1", ""), "[" POD("0", "00", "Failed", TAKEN("EvictionByEvictionAPI")) "]", SW_PENDING,
           "preempted",
-          "it was evicted: its node is being emptied; it is started again" },
+          "it was evicted: its node is being emptied; it is being restarted" },
         { "{" NAMED "}},'spec':{'suspend':true}}", "[]", SW_PAUSED, "paused", "it is suspended on the "
           "cluster" },
         { "{'metadata':{'uid':'u1','labels':{'kueue.x-k8s.io/queue-name':'q'},"

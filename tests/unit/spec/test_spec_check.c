@@ -82,7 +82,7 @@ static const struct { const char *job, *message; } mistakes[] = {
                                    "as 30s, or a range such as 30s..10m" },
     { "python: {venv: v}\n", "job.yaml:1:10: python: 'script' is required" },
     { "command: x\npython: {script: y}\n",
-      "job.yaml:2:1: 'command' and 'python' both say what to run: keep one" },
+      "job.yaml:2:1: 'command' and 'python' both set what to run: keep one" },
     /* secrets, platforms, contradictions */
     { "secrets: [A]\nenv: {A: hidden}\n",
       "job.yaml:2:7: env.A: A is one of the secrets, and a secret has no value here" },

@@ -38,8 +38,8 @@ static void drop_strange(struct sw_session *session, const char *platform, const
         json_object_del(plan, strange_keys[i]);
     }
     json_object_set_new(plan, SW_PLAN_UNSIGNED, json_true());
-    text = sw_format("the plan of '%s' is not signed by you: %s%sit will not be tried again from "
-                     "here; to take it as it is: slipway adopt --trust-plan -p %s %s (or copy %s from "
+    text = sw_format("the plan of '%s' is not signed by you: %s%sit will not be retried from here; to "
+                     "accept it as it is: slipway adopt --trust-plan -p %s %s (or copy %s from "
                      "the machine that submitted it)", id, sw_buf_text(&names),
                      names.length ? " dropped, and " : "", platform, id, key);
     api_warn(session, text);
@@ -180,7 +180,7 @@ char *sw_adoptable(struct sw_session *session, const char *name, struct sw_error
 
         if (!platform->jobs || add_adoptable(session, platform, rows, &why) == 0)
             continue;
-        text = sw_format("%s was not looked at: %s", platform->name, why.message);
+        text = sw_format("%s was not checked: %s", platform->name, why.message);
         api_warn(session, text);
     }
     return api_document("adopt", sw_json_object(SW_SUB("jobs", sw_take(rows))));

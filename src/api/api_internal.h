@@ -73,7 +73,7 @@ void api_release(void *session);
 /* SW_E_USAGE for a caller without a session. */
 static inline int api_need(const struct sw_session *session, struct sw_error *err)
 {
-    return session ? 0 : sw_fail(err, SW_E_USAGE, "there is no session: sw_open() failed, or was not called");
+    return session ? 0 : sw_fail(err, SW_E_USAGE, "no session: sw_open() failed, or was not called");
 }
 
 /* watcher_environment.c: what a watcher gets of ours; the list is owned, its texts are not. */

@@ -185,7 +185,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
         sw_transfer_stat(with.client, uri, &self, err) < 0)
         return NULL;
     if (self.kind == SW_OBJECT_NONE)
-        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri));
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "nothing found at '%s'", uri));
     if (self.kind == SW_OBJECT_FILE) {
         free(self.name);
         self.name = sw_uri_name(uri);

@@ -36,7 +36,7 @@ int api_job_running(struct sw_session *session, const char *id, int replica, str
         sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id, sw_state_name(out->row.state));
         return sw_hint(err, out->row.phase == SW_PHASE_OVER
                                 ? "`slipway logs %s` shows what it printed"
-                                : "`slipway why %s` says what it waits for", id);
+                                : "`slipway why %s` explains what it is waiting for", id);
     }
     if (replica < 0 || replica >= api_replicas(&out->row))
         return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);
@@ -54,12 +54,12 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
     struct sw_stream *stream;
 
     if (argc < 1)
-        return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
+        return sw_fail(err, SW_E_USAGE, "no command to run in job '%s'", id);
     if (api_job_running(session, id, replica, &job, err) < 0)
         return -1;
     if (!job.platform->exec_open)
-        return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "
-                       "%s", job.platform->name);
+        return sw_fail(err, SW_E_UNSUPPORTED, "running a command in a job is not available on %s",
+                       job.platform->name);
     words = sw_alloc(((size_t)argc + 1) * sizeof *words);
     memcpy(words, argv, (size_t)argc * sizeof *words);
     what.argv = words;

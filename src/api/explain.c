@@ -91,7 +91,7 @@ static json_t *retry_json(const struct api_job *job, const json_t *verdict)
         return json_null();
     sw_retry_decide(job->row.plan, sw_platform_retries(job->platform), &failed, verdict, 0, &retry);
     if (retry.again)         /* it would be, but the job is over: it was sent and refused, or lost */
-        snprintf(retry.why, sizeof retry.why, "not tried again by itself; `slipway retry` does");
+        snprintf(retry.why, sizeof retry.why, "not retried automatically; use `slipway retry`");
     return sw_json_object(SW_BOOL("again", false), SW_STR("why", retry.why));
 }
 

@@ -22,7 +22,7 @@ static void sweep_platform(struct sw_session *session, const struct sw_platform 
     if (!found && api_is_idle(session, platform, &why))
         return;
     if (!found) {
-        sw_autofree char *text = sw_format("%s was not looked at: %s", platform->name,
+        sw_autofree char *text = sw_format("%s was not checked: %s", platform->name,
                                            why.message);
 
         api_warn(session, text);

@@ -73,7 +73,7 @@ static void note_silence(struct log_reading *r, const json_t *unreachable)
         if (sw_text_same(sw_json_str(each, "platform"), r->job.platform->name))
             silent = each;
     if (silent && !r->silent) {
-        sw_autofree char *text = sw_format("%s does not answer, the log continues when it does: %s",
+        sw_autofree char *text = sw_format("%s does not answer, the log continues when it answers: %s",
                                            sw_json_str(silent, "platform"), sw_json_str(silent, "message"));
 
         api_warn(r->session, text);

@@ -43,8 +43,8 @@ static void say_code(struct sw_session *session, const struct api_plan *made)
 static void say_results(struct sw_session *session, const struct api_plan *made)
 {
     static const char text[] =
-        "the command names /results, which without a container is a folder of the machine that runs it: "
-        "what is written there is not kept; write {results_dir} instead, or add `outputs: [/results]`";
+        "the command names /results, which without a container is a folder of the machine itself, so what "
+        "is written there is not kept; write {results_dir} instead, or add `outputs: [/results]`";
 
     if (!made->platform->rewrites_paths || !made->platform->rewrites_paths(made->plan) ||
         !sw_paths_misses_results(made->plan))
@@ -111,8 +111,8 @@ static int fail_untrusted(const struct sw_request *request, const struct api_pla
             named = true;
         }
     }
-    sw_fail(err, SW_E_UNTRUSTED, "this folder is not trusted, and it decides where we connect or what "
-            "runs:%s", sw_buf_text(&keys));
+    sw_fail(err, SW_E_UNTRUSTED, "this folder is not trusted, and it decides where slipway connects or "
+                                 "what runs:%s", sw_buf_text(&keys));
     return sw_hint(err, "read it, then: slipway trust%s", sw_buf_text(&files));
 }
 

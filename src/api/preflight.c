@@ -41,7 +41,7 @@ static void add_verdict(json_t *rows, const struct api_plan *made)
                 made->platform->preflight(made->conn, made->plan, &why) == 0;
 
     if (good || !is_reported(rows, why.message))
-        add(rows, "job", good ? "the platform takes it" : NULL, good ? NULL : &why);
+        add(rows, "job", good ? "the platform accepts it" : NULL, good ? NULL : &why);
 }
 
 static void add_secrets(json_t *rows, const struct api_plan *made)
@@ -72,10 +72,10 @@ static void check_input(struct sw_transfer_client *client, const char *uri, json
     struct sw_error why = { 0 };
 
     if (sw_transfer_stat(client, uri, &found, &why) == 0 && found.kind == SW_OBJECT_NONE) {
-        sw_fail(&why, SW_E_NOT_FOUND, "there is nothing at '%s'", shown);
+        sw_fail(&why, SW_E_NOT_FOUND, "nothing found at '%s'", shown);
         sw_hint(&why, "check the address; 'slipway ls' shows what is there");
     }
-    add(rows, check, "it can be read", why.code ? &why : NULL);
+    add(rows, check, "readable", why.code ? &why : NULL);
 }
 
 static void check_output(struct sw_transfer_client *client, const char *uri, json_t *rows)
@@ -85,7 +85,7 @@ static void check_output(struct sw_transfer_client *client, const char *uri, jso
     struct sw_error why = { 0 };
 
     sw_transfer_probe(client, probe, &why);
-    add(rows, check, "it may be written", why.code ? &why : NULL);
+    add(rows, check, "writable", why.code ? &why : NULL);
 }
 
 static void check_value(struct sw_transfer_client *client, const json_t *value, json_t *rows)

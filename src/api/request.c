@@ -140,7 +140,7 @@ int sw_request_id(struct sw_request *request, const char *job_id, struct sw_erro
     if (sw_id_check(job_id, err) < 0)
         return -1;
     if (sw_selector_is_word(job_id))
-        return sw_fail(err, SW_E_USAGE, "'%s' can be no id: this word names jobs already", job_id);
+        return sw_fail(err, SW_E_USAGE, "'%s' cannot be an id: this word selects jobs", job_id);
     snprintf(request->id, sizeof request->id, "%s", job_id);
     return 0;
 }

@@ -381,7 +381,7 @@ static int begin_jobs(struct submitting *all, bool alone, struct sw_error *err)
     const struct sw_plan *group = all->made.group;
 
     if (group && alone) {
-        sw_fail(err, SW_E_USAGE, "the job has %d splits, and one job can be submitted here", group->splits);
+        sw_fail(err, SW_E_USAGE, "the job has %d splits; this call submits one job", group->splits);
         return sw_hint(err, "sw_submit_many() submits them all");
     }
     all->count = group ? (size_t)group->splits : 1;

@@ -4,7 +4,7 @@
  *
  * Everything that must happen once (retries, hooks, milestones) is decided in the store, so any
  * number of watchers may run, and any of them may be killed. A round never takes longer than the
- * time between two rounds: a platform that is slower is shown as "still asking".
+ * time between two rounds: a platform that is slower is shown as "no answer after ...".
  *
  * The document is written job by job: as a tree, ten thousand jobs would take a hundred megabytes.
  */

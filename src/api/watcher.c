@@ -30,7 +30,7 @@ static const struct {
     { SW_DUTY_RETRY,  "retry",  "failures are not retried" },
     { SW_DUTY_HOOK,   "hooks",  "hooks and notifications do not run" },
     { SW_DUTY_GUARD,  "guard",  "the guard does not watch" },
-    { SW_DUTY_QUEUE,  "queue",  "a job that waits does not start" },
+    { SW_DUTY_QUEUE,  "queue",  "a waiting job does not start" },
     { SW_DUTY_LOG,    "log",    "the log may be lost" },
     { SW_DUTY_CANCEL, "cancel", "an unconfirmed cancel is not repeated" },
 };
@@ -128,15 +128,15 @@ static int tell(struct sw_session *session, const struct sw_watcher_place *place
 static char *say_started(enum sw_watcher_kind kind)
 {
     return sw_strdup(kind == SW_WATCHER_UNIT && !sw_watcher_lingers()
-                         ? "a watcher started; it ends when you log out, unless: loginctl enable-linger"
-                         : "a watcher started: it looks after detached jobs and ends with them");
+                         ? "started a watcher; it stops when you log out, unless: loginctl enable-linger"
+                         : "started a watcher: it watches detached jobs and exits with them");
 }
 
 static char *say_none(int kinds)
 {
     sw_autofree char *missed = missed_without(kinds);
 
-    return sw_format("no watcher: %s until a command acts", missed);
+    return sw_format("no watcher: %s until the next slipway command", missed);
 }
 
 /* 1: a watcher is needed for this job; `plan` NULL: for any. 0: it is not, or none may be started, as *said

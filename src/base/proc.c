@@ -225,7 +225,7 @@ pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why),
 
     *why = (struct sw_start_failure){ 0 };
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
+        return sw_fail_errno(err, SW_E_IO, "cannot create a pipe");
     pid = fork();
     if (pid == 0)
         become_child(become, context, parent, ends[1]);

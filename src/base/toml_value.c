@@ -105,7 +105,7 @@ static json_t *integer_leaf(const struct toml *t, const char *cleaned, int base,
     errno = 0;
     number = strtoimax(cleaned, NULL, base);
     if (errno == ERANGE || number > INT64_MAX || number < INT64_MIN) {
-        toml_fail(t, place, "the number does not fit into 64 bits");
+        toml_fail(t, place, "the number does not fit in 64 bits");
         return NULL;
     }
     snprintf(text, sizeof text, "%" PRIdMAX, number);
@@ -203,7 +203,7 @@ static json_t *read_word(struct toml *t, sw_where where)
     if (!*word)
         toml_fail(t, place, "value expected");
     else
-        toml_fail(t, place, "'%.60s' is no value; a text needs quotes", word);
+        toml_fail(t, place, "'%.60s' is not a value; strings need quotes", word);
     return NULL;
 }
 
@@ -233,7 +233,7 @@ static json_t *read_array(struct toml *t, sw_where where, int depth)
         if (toml_peek(t) == ',')
             toml_skip(t, 1);
         else if (toml_peek(t) != ']') {
-            toml_fail(t, t->place, "a ',' or ']' should stand here, in the array of line %d",
+            toml_fail(t, t->place, "expected ',' or ']' in the array that starts on line %d",
                       start.line);
             return NULL;
         }
@@ -255,7 +255,7 @@ static json_t *read_inline_table(struct toml *t, sw_where where, int depth)
         if (toml_peek(t) == '}')
             break;
         if (toml_peek(t) != ',') {
-            toml_fail(t, t->place, "a ',' or '}' should stand here, on the same line");
+            toml_fail(t, t->place, "expected ',' or '}' on the same line");
             return NULL;
         }
         toml_skip(t, 1);

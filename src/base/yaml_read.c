@@ -60,9 +60,9 @@ static int fail_syntax(const struct yaml_reader *r)
         return sw_source_fail(r->source, sw_source_place(r->source, p->problem_offset), "%s",
                               p->problem);
     if (is_tab_at(r->source, p->problem_mark.index))
-        return sw_source_fail(r->source, place, "there is a tab here: YAML is indented with spaces");
+        return sw_source_fail(r->source, place, "tab in indentation: YAML requires spaces");
     if (p->context && p->context_mark.line != p->problem_mark.line)
-        return sw_source_fail(r->source, place, "%s, %s that began in line %zu", p->problem,
+        return sw_source_fail(r->source, place, "%s, %s that began on line %zu", p->problem,
                               p->context, p->context_mark.line + 1);
     return sw_source_fail(r->source, place, "%s", p->problem ? p->problem : "not valid YAML");
 }
@@ -105,12 +105,12 @@ static json_t *read_scalar(struct yaml_reader *r, const yaml_event_t *event, sw_
 {
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
-    const char *why = "not a text we can hold";
+    const char *why = "not valid text";
     json_t *value;
 
     r->bytes += length;
     if (memchr(text, '\0', length))
-        return refuse(r, event->start_mark, "a text may not hold a NUL character");
+        return refuse(r, event->start_mark, "a string cannot contain a NUL character");
     if (event->data.scalar.tag && !event->data.scalar.plain_implicit &&
         !event->data.scalar.quoted_implicit)
         value = read_tagged(event, text, &why);
@@ -168,7 +168,7 @@ static json_t *read_alias(struct yaml_reader *r, const yaml_event_t *event, sw_w
 
     if (!value) {
         sw_source_fail(r->source, place_of(event->start_mark),
-                       "no finished value before this one is called &%s", name);
+                       "unknown anchor *%s", name);
         return NULL;
     }
     w = weigh(value);
@@ -267,12 +267,12 @@ static int check_key(const struct yaml_reader *r, const yaml_event_t *key, const
     const char *text = (const char *)key->data.scalar.value;
 
     if (key->type != YAML_SCALAR_EVENT)
-        return sw_source_fail(r->source, place_of(key->start_mark), "a key must be a plain text");
+        return sw_source_fail(r->source, place_of(key->start_mark), "a key must be a plain string");
     if (is_null_word(key))
-        return sw_source_fail(r->source, place_of(key->start_mark), "a key is missing here");
+        return sw_source_fail(r->source, place_of(key->start_mark), "key expected");
     if (memchr(text, '\0', key->data.scalar.length))
         return sw_source_fail(r->source, place_of(key->start_mark),
-                              "a key may not hold a NUL character");
+                              "a key cannot contain a NUL character");
     if (json_object_get(map, text)) {
         struct sw_position first = sw_positions_get(r->source->positions, where);
 
@@ -360,7 +360,7 @@ static json_t *read_content(struct yaml_reader *r, const yaml_event_t *event, sw
             return refuse(r, event->start_mark, "this tag is not supported");
         return read_map(r, where, depth);
     default:
-        return refuse(r, event->start_mark, "a value is missing here");
+        return refuse(r, event->start_mark, "value expected");
     }
 }
 
@@ -415,7 +415,7 @@ static json_t *read_document(struct yaml_reader *r)
         return NULL;
     sw_positions_add(r->source->positions, SW_WHERE_ROOT, place_of(root.start_mark));
     value = read_node(r, &root, SW_WHERE_ROOT, 0);
-    if (!value || skip(r, YAML_DOCUMENT_END_EVENT, "the document should end here") < 0 ||
+    if (!value || skip(r, YAML_DOCUMENT_END_EVENT, "expected the end of the document") < 0 ||
         skip(r, YAML_STREAM_END_EVENT, "only one YAML document per file") < 0)
         return NULL;
     return sw_take(value);

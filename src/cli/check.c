@@ -13,7 +13,7 @@ struct check_options {
 };
 
 static const struct cli_flag check_flags[] = {
-    { "platform", 'p', "NAME", "look where that platform's jobs would", cli_apply_text,
+    { "platform", 'p', "NAME", "check paths as that platform's jobs see them", cli_apply_text,
       offsetof(struct check_options, platform) },
     { 0 }
 };
@@ -51,7 +51,7 @@ static int check_one(struct cli *cli, const char *platform, const char *uri, jso
     char size[32] = "";
 
     if (!found)
-        sw_wrap(err, "cannot look at '%s'", uri);
+        sw_wrap(err, "cannot check '%s'", uri);
     else if (!sw_json_bool(found, "exists", false))
         sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri);
     add_row(rows, uri, found, err);

@@ -82,7 +82,7 @@ json_t *cli_select(struct cli *cli, const struct cli_args *args, struct sw_error
     json_t *ids;
 
     if (args->word_count == 0 && !label_count) {
-        sw_fail(err, SW_E_USAGE, "which job?");
+        sw_fail(err, SW_E_USAGE, "no job given");
         return sw_null(sw_hint(err,
                                "name one (an id, a name, 'last', ...) or choose by label with -l; "
                                "see 'slipway help selectors'"));
@@ -110,7 +110,7 @@ char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err
     if (json_array_size(ids) == 0)
         return sw_null(sw_fail(err, SW_E_NOT_FOUND, "no job matches '%s'", selector));
     if (json_array_size(ids) != 1) {
-        sw_fail(err, SW_E_USAGE, "'%s' names %zu jobs, and only one can be meant here", selector,
+        sw_fail(err, SW_E_USAGE, "'%s' matches %zu jobs; this command takes one", selector,
                 json_array_size(ids));
         return sw_null(sw_hint(err, "'slipway status %s -o name' lists them", selector));
     }

@@ -51,8 +51,8 @@ static const char *state_for(const struct command *command)
 static void offer_jobs(struct completion *c)
 {
     static const struct { const char *word, *about; } groups[] = {
-        { "last", "the newest job" }, { "failed", "all that ended in Error" },
-        { "running", "all that run" }, { "active", "all that are not over" },
+        { "last", "the newest job" }, { "failed", "all failed jobs" },
+        { "running", "all running jobs" }, { "active", "all unfinished jobs" },
         { "all", "all jobs" },
     };
     sw_auto(json) json_t *document = complete_stored(c, state_for(c->command));
@@ -272,7 +272,7 @@ static int complete_run(struct cli *cli, const struct cli_args *args, struct sw_
 const struct command command_complete = {
     .name = "__complete",
     .args = "WORD...",
-    .summary = "tell what the last word could become",
+    .summary = "list what the last word could become",
     .raw_words = true,
     .max_args = CLI_MANY,
     .run = complete_run,

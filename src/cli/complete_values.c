@@ -60,7 +60,7 @@ void complete_states(struct completion *c)
 {
     for (int state = SW_UNKNOWN; state <= SW_CANCELED; state++)
         complete_offer(c, sw_state_name(state), NULL);
-    complete_offer(c, "active", "all that are not over");
+    complete_offer(c, "active", "all unfinished jobs");
 }
 
 void complete_sort(struct completion *c)

@@ -19,16 +19,16 @@ struct cp_options {
 };
 
 static const struct cli_flag cp_flags[] = {
-    { "recursive", 'r', NULL, "copy everything below FROM (a local folder and a FROM that ends in "
-      "'/' need no -r)", cli_apply_bool, offsetof(struct cp_options, recursive) },
-    { "dry-run", 'n', NULL, "tell what would be done, and do nothing", cli_apply_bool,
+    { "recursive", 'r', NULL, "copy everything below FROM (not needed for a local folder or a FROM that "
+                              "ends in '/')", cli_apply_bool, offsetof(struct cp_options, recursive) },
+    { "dry-run", 'n', NULL, "show what would be done, and do nothing", cli_apply_bool,
       offsetof(struct cp_options, dry_run) },
     { "delete", 0, NULL, "remove from TO what is not in FROM", cli_apply_bool,
       offsetof(struct cp_options, remove_extra) },
     { "include", 0, "PATTERN", "only names that match; may be repeated", .many = true },
-    { "exclude", 0, "PATTERN", "not these, 'dir/' for a folder; may be repeated, wins over "
-      "--include", .many = true },
-    { "force", 'f', NULL, "copy also what is identical already", cli_apply_bool,
+    { "exclude", 0, "PATTERN", "not these, 'dir/' for a folder; may be repeated, overrides "
+                               "--include", .many = true },
+    { "force", 'f', NULL, "also copy files that are already identical", cli_apply_bool,
       offsetof(struct cp_options, force) },
     { "checksum", 0, NULL, "compare contents, not times, wherever a digest is known",
       cli_apply_bool, offsetof(struct cp_options, checksum) },
@@ -65,7 +65,7 @@ static void say_how_it_went(const struct cli *cli, const json_t *report, bool dr
     sw_size_format(bytes, size);
     sw_size_format(ms > 0 && bytes < INT64_MAX / 1000 ? bytes * 1000 / ms : 0, rate);
     cli_duration(ms, took);
-    sw_buf_addf(&line, "%lld file%s%s copied, %s", files, files == 1 ? "" : "s",
+    sw_buf_addf(&line, "%lld file%s%s copied, %s", files, sw_text_plural(files),
                 dry_run ? " would be" : "", size);
     if (!dry_run)
         sw_buf_addf(&line, " in %s (%s/s)", took, rate);

@@ -46,7 +46,7 @@ const struct command command_doctor = {
     .description =
         "Run a list of checks (store, platforms, helper programs, GPUs, files with credentials) and "
         "show a remedy for each that fails. A platform that was never used and does not answer is "
-        "marked '-' (not set up), which is no failure. gpu-host checks a machine that runs GPU "
+        "marked '-' (not set up), which is not a failure. gpu-host checks a machine that runs GPU "
         "containers instead: driver, container toolkit, container runtime. Exits with 1 when a check "
         "fails.",
     .example = "slipway doctor\nslipway doctor gpu-host --backend kubernetes",

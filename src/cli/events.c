@@ -17,9 +17,9 @@ struct events_options {
 };
 
 static const struct cli_flag events_flags[] = {
-    { "follow", 'f', NULL, "go on with what happens next, until the job is over",
+    { "follow", 'f', NULL, "follow new events until the job finishes",
       cli_apply_bool, offsetof(struct events_options, follow) },
-    { "stored", 0, NULL, "what is remembered, without asking the platforms", cli_apply_bool,
+    { "stored", 0, NULL, "show stored data without asking the platforms", cli_apply_bool,
       offsetof(struct events_options, stored) },
     { 0 }
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_transfer.h"
@@ -18,9 +19,9 @@ static void say_copied(const struct cli *cli, const char *id, const json_t *copi
 
     sw_size_format(sw_json_int(copied, "bytes", 0), size);
     if (files)
-        cli_say_job(cli, id, "%lld file%s copied, %s", files, files == 1 ? "" : "s", size);
+        cli_say_job(cli, id, "%lld file%s copied, %s", files, sw_text_plural(files), size);
     else if (same)
-        cli_say_job(cli, id, "up to date: all %lld files are here already", same);
+        cli_say_job(cli, id, "up to date: %lld file%s already here", same, sw_text_plural(same));
     else
         cli_say_job(cli, id, "no results%s: nothing was copied", some ? " that match" : "");
 }

@@ -16,7 +16,7 @@ struct logs_options {
 };
 
 static const struct cli_flag logs_flags[] = {
-    { "follow", 'f', NULL, "continue until the jobs finish, then exit with their code",
+    { "follow", 'f', NULL, "follow until the jobs finish, then exit with their code",
       cli_apply_bool, offsetof(struct logs_options, follow) },
     { "tail", 'n', "N", "only the last N lines of each job; with --grep, of those that match",
       cli_apply_int64, offsetof(struct logs_options, tail) },

@@ -13,9 +13,9 @@ struct ls_options {
 };
 
 static const struct cli_flag ls_flags[] = {
-    { "platform", 'p', "NAME", "a folder of that platform's machine: its names", cli_apply_text,
+    { "platform", 'p', "NAME", "list a folder as that platform's jobs see it", cli_apply_text,
       offsetof(struct ls_options, platform) },
-    { "recursive", 'r', NULL, "everything below, not one level", cli_apply_bool,
+    { "recursive", 'r', NULL, "list everything below, not one level", cli_apply_bool,
       offsetof(struct ls_options, recursive) },
     { "names", '1', NULL, "only the names, one per line", cli_apply_bool,
       offsetof(struct ls_options, plain) },
@@ -74,7 +74,7 @@ static json_t *listed(struct cli *cli, const struct ls_options *flags, const cha
     if (!flags->recursive)
         return platform_says(cli, flags->platform, uri, err);
     return sw_null(sw_fail(err, SW_E_USAGE,
-                           "a platform tells the names of one folder: leave -r out"));
+                           "a platform lists one folder at a time: leave -r out"));
 }
 
 static int ls_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)

@@ -176,7 +176,7 @@ static int check_args(const struct command *command, const struct cli_args *args
             args->words[command->max_args]);
     if (command->takes_command)
         return hint_command(command, args, err);
-    return sw_hint(err, "usage: slipway %s %s", command->name, command->args);
+    return sw_hint(err, "usage: slipway %s%s%s", command->name, *command->args ? " " : "", command->args);
 }
 
 /* For most verbs `--` only ends the flags: what follows are arguments like the others. */
@@ -312,7 +312,7 @@ static int finish(const struct cli *cli, int rc, struct sw_error *err)
     if (rc == 0)
         return cli->exit_status;
     if (err->code == SW_OK)
-        sw_fail(err, SW_E_INTERNAL, "the command failed and did not say why");
+        sw_fail(err, SW_E_INTERNAL, "the command failed without a message");
     if (!cli->left)                      /* else the words were said */
         cli_complain(cli, err);
     return sw_code_exit_status(err->code);

@@ -22,7 +22,7 @@ struct ps_options {
 };
 
 static const struct cli_flag ps_flags[] = {
-    { "all", 'a', NULL, "every job, not only the newest 20, also those that never began", cli_apply_bool,
+    { "all", 'a', NULL, "every job, also those that never started (default: the newest 20)", cli_apply_bool,
       offsetof(struct ps_options, all) },
     { "limit", 'n', "N", "the newest N; with --sort, the first N", cli_apply_int64,
       offsetof(struct ps_options, limit) },
@@ -35,7 +35,7 @@ static const struct cli_flag ps_flags[] = {
     { "platform", 'p', "NAME", "only jobs of this platform", cli_apply_text,
       offsetof(struct ps_options, platform) },
     CLI_LABEL_FLAG,
-    { "stored", 0, NULL, "what is remembered, without asking the platforms", cli_apply_bool,
+    { "stored", 0, NULL, "show stored data without asking the platforms", cli_apply_bool,
       offsetof(struct ps_options, stored) },
     { 0 }
 };
@@ -115,7 +115,8 @@ static void print_table(const struct cli *cli, const json_t *document, const str
     int64_t total = sw_json_int(document, "total", 0), shown = (int64_t)json_array_size(jobs);
 
     if (left_out)
-        cli_say(cli, "left out: %zu that never began, since the submit failed; --all shows them", left_out);
+        cli_say(cli, "not shown: %zu that never started, since the submit failed; --all shows "
+                     "them", left_out);
     if (shown == 0)
         return;
     ps_write(&out, jobs, layout, cli->screen.width, cli->screen.out_color);

@@ -18,7 +18,7 @@ static int look_at_one(struct cli *cli, const char *id, const void *all, struct 
     else if (cli_is_list_of_objects(replicas))
         cli_generic_table(&out, cli, replicas);
     else
-        cli_say(cli, "%s has no parts (yet)", id);
+        cli_say(cli, "%s has no replicas yet", id);
     cli_print(sw_buf_text(&out));
     return 0;
 }

@@ -30,7 +30,7 @@ static int print_one(struct cli *cli, const char *id, const void *context, struc
     if (job && sw_text_empty(known)) {
         place = sw_results_dir(cli->session, id, err);
         if (place)
-            cli_say_job(cli, id, "brought here from %s", sw_json_str(job, "place"));
+            cli_say_job(cli, id, "copied here from %s", sw_json_str(job, "place"));
         known = place;
     }
     if (!job || !known)

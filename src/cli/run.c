@@ -18,7 +18,8 @@ const struct cli_flag cli_run_flags[] = {
       offsetof(struct cli_run_options, interactive) },
     { "dry-run", 0, NULL, "show what would be sent and send nothing (= plan)", cli_apply_bool,
       offsetof(struct cli_run_options, dry_run) },
-    { "wait-for-capacity", 0, NULL, "keep a job in the queue that the platform can never schedule as it is",
+    { "wait-for-capacity", 0, NULL, "keep the job queued even if the platform can never schedule it as it "
+                                    "is",
       cli_apply_bool, offsetof(struct cli_run_options, wait_for_capacity) },
     { "status-every", 0, "DURATION", CLI_STATUS_EVERY_HELP, cli_apply_duration,
       offsetof(struct cli_run_options, status_every_ms) },
@@ -59,8 +60,8 @@ static int submit(struct cli *cli, const struct sw_request *request, struct run_
     cli->sending = false;
     cli_transfer_end(cli);
     if (result < 0 && json_array_size(jobs->ids))
-        cli_say(cli, "%s: %zu splits are submitted, the others are not", jobs->group,
-                json_array_size(jobs->ids));
+        cli_say(cli, "%s: only %zu split%s submitted", jobs->group, json_array_size(jobs->ids),
+                json_array_size(jobs->ids) == 1 ? " was" : "s were");
     return result;
 }
 
@@ -77,11 +78,11 @@ static void say_submitted(const struct run_jobs *jobs)
     platform = job ? sw_json_str(job, "backend_type") : "?";
     outcome = job && jobs->already && !jobs->group[0] ? cli_job_outcome(job) : NULL;
     if (outcome)
-        cli_say_job(cli, id, "is there already: %s", outcome);
+        cli_say_job(cli, id, "was submitted before: %s", outcome);
     else if (!jobs->group[0])
         cli_say_job(cli, id, "submitted to %s", platform);
     else if (jobs->already)
-        cli_say_job(cli, jobs->group, "%zu splits, of which %zu were there already",
+        cli_say_job(cli, jobs->group, "%zu splits, of which %zu were submitted before",
                     json_array_size(jobs->ids), jobs->already);
     else
         cli_say_job(cli, jobs->group, "%zu splits submitted to %s", json_array_size(jobs->ids), platform);

@@ -24,7 +24,7 @@ struct status_options {
 
 static const struct cli_flag status_flags[] = {
     CLI_LABEL_FLAG,
-    { "stored", 0, NULL, "what is remembered, without asking the platform", cli_apply_bool,
+    { "stored", 0, NULL, "show stored data without asking the platform", cli_apply_bool,
       offsetof(struct status_options, stored) },
     { 0 }
 };
@@ -143,7 +143,7 @@ static const char *data_phase(const json_t *job)
 {
     static const struct {
         const char *phase, *words;
-    } phases[] = { { "prepare", "inputs are fetched" }, { "collect", "results are brought" } };
+    } phases[] = { { "prepare", "fetching inputs" }, { "collect", "copying results" } };
     const char *phase = sw_json_str(json_object_get(job, "runner"), "phase");
 
     for (size_t i = 0; i < SW_COUNT(phases) && !sw_state_is_final(cli_job_state(job)); i++)
@@ -152,7 +152,7 @@ static const char *data_phase(const json_t *job)
     return NULL;
 }
 
-/* "inputs are fetched; 3 files in, 1.2 GiB; 2 files out, 3 MiB" */
+/* "fetching inputs; 3 files in, 1.2 GiB; 2 files out, 3 MiB" */
 static void add_data(struct sw_buf *out, const json_t *job)
 {
     static const char *const ways[] = { "in", "out" };
@@ -171,7 +171,7 @@ static void add_data(struct sw_buf *out, const json_t *job)
             continue;
         sw_size_format(bytes, size);
         sw_buf_addf(&text, "%s%lld file%s %s, %s", text.length ? "; " : "", (long long)files,
-                    files == 1 ? "" : "s", ways[i], size);
+                    sw_text_plural(files), ways[i], size);
     }
     add_line(out, "data", sw_buf_text(&text));
 }
@@ -218,11 +218,11 @@ static void add_resources(struct sw_buf *out, const json_t *job)
     if (gpus && type)
         sw_buf_addf(&text, "%lld x %s", gpus, type);
     else if (gpus)
-        sw_buf_addf(&text, "%lld GPU%s", gpus, gpus == 1 ? "" : "s");
+        sw_buf_addf(&text, "%lld GPU%s", gpus, sw_text_plural(gpus));
     if (nodes > 1)
         sw_buf_addf(&text, "%s%lld nodes", text.length ? " on each of " : "", nodes);
     if (cpus > 0)
-        sw_buf_addf(&text, "%s%g CPU%s", text.length ? ", " : "", cpus, cpus == 1 ? "" : "s");
+        sw_buf_addf(&text, "%s%g CPU%s", text.length ? ", " : "", cpus, sw_text_plural(cpus));
     sw_size_format(memory, word);
     if (memory)
         sw_buf_addf(&text, "%s%s of memory", text.length ? ", " : "", word);
@@ -286,11 +286,11 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "platform", sw_json_str(job, "backend_type"));
     add_line(out, "place", sw_json_str(job, "place"));
     add_what(out, job);
-    add_line(out, "job there", sw_json_str(job, "backend_job_id"));
+    add_line(out, "remote id", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);
     if (sw_text_same(reason, SW_REASON_OUTPUTS) && sw_state_is_final(state))
-        add_line(out, "command", "ended with exit code 0; only its outputs were not brought");
+        add_line(out, "command", "ended with exit code 0; only its outputs were not copied");
     snprintf(text, sizeof text, "%lld", (long long)sw_json_int(job, "signal", 0));
     add_line(out, "signal", sw_json_int(job, "signal", 0) > 0 ? text : NULL);
     add_time(out, "created", job, "created_at");

@@ -251,7 +251,7 @@ int top_feed_start(struct top_feed *feed, struct cli *cli, struct sw_error *err)
 {
     *feed = (struct top_feed){ .cli = cli, .wake = { -1, -1 } };
     if (pipe2(feed->wake, O_CLOEXEC | O_NONBLOCK) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
+        return sw_fail_errno(err, SW_E_IO, "cannot create a pipe");
     pthread_mutex_init(&feed->lock, NULL);
     sw_cond_init_monotonic(&feed->changed);
     if (sw_thread_start(&feed->watcher, 0, watch_jobs, feed) == 0)

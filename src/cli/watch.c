@@ -223,7 +223,7 @@ static json_t *choose(struct cli *cli, const struct cli_args *args, struct sw_er
         return NULL;
     ids = cli_document(sw_select(cli->session, &active, 1, NULL, 0, err), err);
     if (ids && json_array_size(ids) == 0)
-        cli_say(cli, "all jobs are over; 'slipway ps' lists them");
+        cli_say(cli, "all jobs have finished; 'slipway ps' lists them");
     return ids;
 }
 

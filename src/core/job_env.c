@@ -34,7 +34,7 @@ const struct sw_job_variable sw_job_variables[] = {
     { "CUDA_VISIBLE_DEVICES", SW_VARIABLE_GPUS, NULL, "the GPUs that the job has" },
     { "NVIDIA_VISIBLE_DEVICES", SW_VARIABLE_GPUS, NULL, "the GPUs that its container has" },
     { "PYTHONUNBUFFERED", SW_VARIABLE_DEFAULT, "1", "lines reach the log as they are printed" },
-    { "NCCL_DEBUG", SW_VARIABLE_DEFAULT, "INFO", "NCCL says what it does, which `why` reads" },
+    { "NCCL_DEBUG", SW_VARIABLE_DEFAULT, "INFO", "NCCL's own messages, which `why` reads" },
     { "LOGLEVEL", SW_VARIABLE_DEFAULT, "INFO", "what TAO and torchrun print" },
     { "HF_HOME", SW_VARIABLE_DEFAULT, NULL, "cache of Hugging Face that jobs share, on a cluster" },
     { "PYTHONNOUSERSITE", SW_VARIABLE_INSIDE, "1", "no packages of the home folder" },
@@ -42,7 +42,7 @@ const struct sw_job_variable sw_job_variables[] = {
     { 0 }
 };
 
-static const char ours[] = "Slipway sets it, so a value here would be overridden";
+static const char ours[] = "Slipway sets it and would override a value here";
 
 static const struct sw_job_variable *find(const char *name)
 {

@@ -209,7 +209,7 @@ static int plan_environment(struct sw_plan *plan, const json_t *job, struct sw_e
     plan->notify = json_incref(json_object_get(job, "notify"));
     json_array_foreach(plan->secrets, i, name)
         if (json_object_get(plan->env, json_string_value(name)))
-            return sw_fail(err, SW_E_SPEC, "%s is a secret and has a value in 'env' too: keep one",
+            return sw_fail(err, SW_E_SPEC, "%s is both a secret and a value in 'env': keep one",
                            json_string_value(name));
     return 0;
 }

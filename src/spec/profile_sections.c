@@ -312,7 +312,7 @@ static void note_foreign(struct walk *walk, const char *section)
     sw_autofree char *shown = spec_shown(section), *text = NULL;
 
     if (foreign->taken.length || foreign->unused.length) {
-        text = sw_format("profile [%s] has words of NeMo-Run%s%s%s%s", shown,
+        text = sw_format("profile [%s] uses NeMo-Run keys%s%s%s%s", shown,
                          foreign->taken.length ? ": " : "", sw_buf_text(&foreign->taken),
                          foreign->unused.length ? "; without effect here: " : "",
                          sw_buf_text(&foreign->unused));

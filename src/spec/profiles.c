@@ -38,7 +38,7 @@ static int check_sections(const struct sw_document *document, struct sw_error *e
 
             sw_path_add_key(&path, key);
             at = sw_document_place(document, sw_buf_text(&path));
-            sw_fail(err, SW_E_SPEC, "%s:%d:%d: '%s' stands outside of any section",
+            sw_fail(err, SW_E_SPEC, "%s:%d:%d: '%s' is outside any section",
                     sw_document_name(document), at.line, at.column, shown);
             return sw_hint(err, "put it below a section such as [slurm]");
         }

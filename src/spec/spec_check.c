@@ -18,9 +18,9 @@
 static const char *kind_of(const json_t *value)
 {
     switch (json_typeof(value)) {
-    case JSON_OBJECT:  return "a map";
+    case JSON_OBJECT:  return "a mapping";
     case JSON_ARRAY:   return "a list";
-    case JSON_STRING:  return "text";
+    case JSON_STRING:  return "a string";
     case JSON_INTEGER: return "a whole number";
     case JSON_REAL:    return "a number";
     case JSON_TRUE:
@@ -87,7 +87,7 @@ static json_t *check_text(struct spec_check *check, const struct sw_option *row,
     if (!json_is_string(value))
         return wrong_type(check, "text", value);
     if (strlen(json_string_value(value)) != json_string_length(value))
-        return refuse(check, "holds a NUL character");
+        return refuse(check, "contains a NUL character");
     return spec_fill_variables(check, row, json_copy((json_t *)value));
 }
 
@@ -113,7 +113,7 @@ static json_t *check_scalar_text(struct spec_check *check, const struct sw_optio
         return json_string(text);
     }
     if (json_is_null(value))
-        return refuse(check, "has no value (write \"\" for an empty text)");
+        return refuse(check, "has no value (write \"\" for an empty string)");
     return check_text(check, row, value);
 }
 

@@ -126,7 +126,7 @@ static json_t *check_block(struct spec_check *check, const struct sw_spec_platfo
     for (const struct sw_option *option = platform->options; option && option->name; option++)
         if (option->scope == SW_ACCOUNT && json_object_get(checked, option->name))
             spec_complain(check,
-                          "%s.%s says who asks: it belongs into your profile or the environment, not into a "
+                          "%s.%s identifies you: it belongs in your profile or the environment, not in a "
                           "job", platform->name, option->name);
     return checked;
 }
@@ -175,7 +175,7 @@ static void check_one_command(struct spec_check *check, const json_t *values)
         struct spec_mark mark = spec_enter(check, ways[i]);
 
         if (json_object_get(values, ways[i]) && first)
-            spec_complain(check, "'%s' and '%s' both say what to run: keep one", first, ways[i]);
+            spec_complain(check, "'%s' and '%s' both set what to run: keep one", first, ways[i]);
         else if (json_object_get(values, ways[i]))
             first = ways[i];
         spec_leave(check, mark);
@@ -189,7 +189,7 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
     json_t *value;
 
     if (document && !json_is_object(document) && !json_is_null(document))
-        spec_complain(check, "a job is a map of keys such as 'command: ...'");
+        spec_complain(check, "a job is a mapping of keys such as 'command: ...'");
     json_object_foreach((json_t *)document, key, value) {
         const struct sw_option *row = sw_option_find(sw_spec_keys, key);
         bool is_home = check->origin == SPEC_FILE && sw_text_starts(key, SPEC_ANCHORS);
@@ -207,7 +207,7 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
         if (!row && !platform && !is_home)
             unknown_top_key(check, key);
         if (checked && json_object_get(values, name))
-            spec_complain(check, "'%s' and '%s' are one platform: keep one of the blocks", name,
+            spec_complain(check, "'%s' and '%s' are the same platform: keep one of the blocks", name,
                           platform->alias);
         if (checked)
             json_object_set_new(values, name, checked);

@@ -27,6 +27,8 @@ void spec_problem(struct spec_problems *problems, const char *where, const char 
     SW_PRINTF(3, 4);
 /* 0 when there was none; otherwise -1 and one SW_E_SPEC that lists them. */
 int spec_problems_report(const struct spec_problems *problems, struct sw_error *err);
+/* Where a person finds what a key means; -1. */
+int spec_hint_help(struct sw_error *err);
 
 /* A word of the user's inside a message: short, and without control characters. Owned. */
 char *spec_shown(const char *text);

@@ -215,8 +215,8 @@ static int find_profile(struct resolving *now)
         return 0;
     shown = spec_shown(in->profile);
     if (!spec_profile_exists(in->profiles, in->profile)) {
-        spec_problem(&now->problems, NULL, "there is no profile [%s] in env.toml or "
-                     "~/.config/slipway/profiles.toml", shown);
+        spec_problem(&now->problems, NULL, "no profile [%s] in env.toml or "
+                                           "~/.config/slipway/profiles.toml", shown);
         return -1;
     }
     now->of_profile = spec_profile_platform(in->profiles, in->profile, &now->check);

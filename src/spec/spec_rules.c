@@ -118,7 +118,7 @@ static bool is_duration_or_range(const json_t *value)
 static const struct spec_rule rules[] = {
     { "name", SPEC_ON_VALUE, is_not_blank, "a name", NOT_BLANK_SCHEMA },
     { "name", SPEC_ON_VALUE, is_no_selector,
-      "a name of its own: this word names jobs already (slipway help selectors)", SELECTOR_SCHEMA },
+      "another name: this word selects jobs (slipway help selectors)", SELECTOR_SCHEMA },
     { "image", SPEC_ON_VALUE, is_not_blank, "an image", NOT_BLANK_SCHEMA },
     { "command", SPEC_ON_VALUE, is_not_blank, "a command", NOT_BLANK_SCHEMA },
     { "setup", SPEC_ON_EACH, is_not_blank, "a command", NOT_BLANK_SCHEMA },

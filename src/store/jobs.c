@@ -88,7 +88,7 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
                  BIND_JSON(":brief", job->brief)) < 0)
         return -1;
     if (!store_changed(store))
-        return sw_fail(err, SW_E_CONFLICT, "there is already a job '%s'", job->id);
+        return sw_fail(err, SW_E_CONFLICT, "job '%s' already exists", job->id);
     *seq = sqlite3_last_insert_rowid(store->db);
     return 0;
 }
@@ -273,7 +273,7 @@ static int remove_row(struct sw_store *store, const char *id, const char *sql, s
         store_do(store, sql, err, BIND_INT(":seq", seq)) < 0)
         return -1;
     if (!store_changed(store)) {
-        sw_fail(err, SW_E_CONFLICT, "job '%s' is not over", id);
+        sw_fail(err, SW_E_CONFLICT, "job '%s' has not finished", id);
         return sw_hint(err, "cancel it first: slipway cancel %s", id);
     }
     return store_commit(&work, err);

@@ -171,7 +171,7 @@ int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct 
     if (found < 0)
         return -1;
     if (found == 0)
-        return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s'", id);
+        return sw_fail(err, SW_E_NOT_FOUND, "no job '%s'", id);
     store_row_read(row, seq, out);
     sqlite3_reset(row);
     return 0;

@@ -204,13 +204,13 @@ int store_check_version(struct sw_store *store, int64_t *version, struct sw_erro
         store_number(store, SQL_ANY_TABLE, 0, &tables, err) < 0)
         return -1;
     if ((tables > 0 && application != STORE_APPLICATION_ID) || *version < 0) {
-        sw_fail(err, SW_E_STORE, "'%s' is a database, but not a job store of ours", store->path);
+        sw_fail(err, SW_E_STORE, "'%s' is a database, but not a job store", store->path);
         return sw_hint(err, "choose another folder with SLIPWAY_STATE_DIR");
     }
     if (*version == STORE_VERSION || (!store->read_only && (*version == 0 || is_upgradable(*version))))
         return 0;
     sw_fail(err, SW_E_STORE,
-            "the job store '%s' was made by %s Slipway (version %lld, this one knows %d)",
+            "the job store '%s' was made by %s Slipway (version %lld; this one reads %d)",
             store->path, *version > STORE_VERSION ? "a newer" : "an older", (long long)*version,
             STORE_VERSION);
     if (is_upgradable(*version))

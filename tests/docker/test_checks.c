@@ -82,7 +82,7 @@ static void what_is_missing_is_reported_with_its_fix(void **state)
 
     (void)state;
     expect(rows, "image", false, "no basic auth credentials", "docker login");
-    expect(rows, "mount /no/such/folder", false, "does not exist", "make it on the machine of");
+    expect(rows, "mount /no/such/folder", false, "does not exist", "create it on the machine of");
     expect(rows, "GPUs", false, "no runtime of the name", "daemon.json");
 }
 

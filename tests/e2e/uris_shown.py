@@ -150,7 +150,7 @@ def jobs(home, port, deaf):
         ran = home.slipway("run", "-f", "-", stdin=job)
         if name == "good":
             claim("a job's signed input is fetched", ran.returncode == 0 and b"content" in ran.stdout, str(ran))
-            claim("the log says so without the signature", b"/x?...: 1 files" in ran.stdout + ran.stderr, str(ran))
+            claim("the log says so without the signature", b"/x?...: 1 file," in ran.stdout + ran.stderr, str(ran))
         for words in (("status", "last"), ("status", "-o", "json", "last"), ("why", "last"), ("logs", "last"),
                       ("events", "last"), ("ps", "-a"), ("replicas", "last")):
             home.slipway(*words)

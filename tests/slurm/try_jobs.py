@@ -485,7 +485,7 @@ def preflight_refuses_what_run_refuses(here):
 def preflight_refuses_what_slurm_would_queue_for_ever(here):
     for wanted in ({"nodes": 9}, {"cpus": 5000}):
         said = here.call("preflight", here.job_file("true", **wanted), check=False)
-        assert said.returncode == 1 and "Slurm refused the job" in said.stdout, (wanted, said.stdout)
+        assert said.returncode == 1 and "Slurm rejected the job" in said.stdout, (wanted, said.stdout)
 
 
 def preflight_passes_what_runs(here):
@@ -540,7 +540,7 @@ def status_tells_what_arrives_and_what_was_brought(here):
     with holding.Server() as server:
         job = here.submit(f"wc -c </in/big; {gate.wait}", inputs={"/in/big": server.uri})
         until(lambda: phase() == "prepare", "a heartbeat")
-        assert "inputs are fetched" in here.call("status", job).stdout, here.call("status", job).stdout
+        assert "fetching inputs" in here.call("status", job).stdout, here.call("status", job).stdout
         server.release()
         until(lambda: phase() == "running", "the command")
         gate.open()

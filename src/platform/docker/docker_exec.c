@@ -129,7 +129,7 @@ static int create(struct docker_exec *exec, const char *container, const char *j
                    &reply, err) < 0)
         return -1;
     exec->id = sw_strdup(sw_json_str(reply, "Id"));
-    return exec->id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine gives the command no id");
+    return exec->id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine returned no id for the command");
 }
 
 static int start(struct docker_exec *exec, struct sw_error *err)
@@ -165,7 +165,7 @@ int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, co
     exec->api = docker_borrow(conn, err);
     if (create(exec, name, job->id, what, err) < 0 || start(exec, err) < 0) {
         exec_close(&exec->stream);
-        return sw_wrap(err, "cannot run a command beside '%s'", job->id);
+        return sw_wrap(err, "cannot run a command in '%s'", job->id);
     }
     *out = &exec->stream;
     return 0;

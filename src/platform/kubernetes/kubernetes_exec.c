@@ -54,7 +54,7 @@ int kubernetes_exec_open(struct sw_connection *conn, const struct sw_jobref *job
     beside.argv = words;
     if (running_pod(conn, job, what->replica, &pod, err) < 0 ||
         kube_exec_open(conn->rest, conn->namespace, pod.name, pod.container, &beside, out, err) < 0)
-        return sw_wrap(err, "cannot run a command beside '%s'", job->id);
+        return sw_wrap(err, "cannot run a command in '%s'", job->id);
     return 0;
 }
 

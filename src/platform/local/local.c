@@ -24,16 +24,16 @@
 
 static const struct sw_option local_options[] = {
     { "share_gpus", SW_FLAG, FILLS(share_gpus), .initial = "false",
-      .help = "use GPUs that other jobs have, instead of waiting until they are free" },
+      .help = "use GPUs that other jobs use, instead of waiting for free ones" },
     { "gpu_ids", SW_TEXTS, FILLS(gpu_ids), .help = "GPUs to choose from, by number or UUID" },
     { "results_dir", SW_TEXT, FILLS(results_dir), .trust = SW_TRUST_PROFILE,
       .help = "put the results into a folder named after the job in here" },
     { "shell", SW_TEXT, FILLS(shell), .trust = SW_TRUST_PROFILE, .initial = "/bin/sh",
       .help = "program that reads the command" },
     { "inherit_env", SW_FLAG, FILLS(inherit_env), .initial = "true",
-      .help = "the job sees the environment of the one who submits it (never credentials)" },
+      .help = "the job gets the environment of the submitter (never credentials)" },
     { "disk_wait", SW_DURATION, FILLS(disk_wait_ms), .initial = "1m",
-      .help = "how long the job waits when there is no room for its log, before it ends" },
+      .help = "how long the job waits when the disk is full before it is stopped" },
     { 0 }
 };
 

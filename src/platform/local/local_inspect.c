@@ -193,7 +193,7 @@ char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job,
         results = sw_json_str(job->details, "results_dir");
     if (results)
         return sw_strdup(results);
-    sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on this machine", job->id);
+    sw_fail(err, SW_E_NOT_FOUND, "'%s' no longer exists on this machine", job->id);
     return NULL;
 }
 
@@ -215,7 +215,7 @@ int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
     const char *results = sw_json_str(launch, "results_dir");
 
     if (!stored || !local_has_begun(folder))
-        return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' on this machine", id);
+        return sw_fail(err, SW_E_NOT_FOUND, "no job '%s' on this machine", id);
     local_submission(receipt, folder, results ? results : "");
     json_object_set_new(receipt->details, "attempt", json_integer(attempt));
     receipt->trusted = true;             /* it lies in our own closed folder, and the job is our user */

@@ -127,7 +127,7 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
     if (queue->request.share)
         return share(queue);
     snprintf(message, 256, "waiting for %d GPU%s", queue->request.count,
-             queue->request.count == 1 ? "" : "s");
+             sw_text_plural(queue->request.count));
     if (!local_queue_enter(&queue->line))
         return NULL;
     ahead = local_queue_ahead(&queue->line);
@@ -136,7 +136,7 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
         local_queue_drop(&queue->line);
     local_queue_exit(&queue->line);
     snprintf(message + strlen(message), 200, ": %d of %d free, %d job%s ahead", free_count,
-             queue->gpu_count, ahead, ahead == 1 ? "" : "s");
+             queue->gpu_count, ahead, sw_text_plural(ahead));
     return lease;
 }
 
@@ -153,8 +153,8 @@ struct gpu_queue *gpu_queue_join(const struct gpu_request *request, struct sw_er
         if (gpu_fits(&all[i], request->type, request->ids))
             queue->gpus[queue->gpu_count++] = all[i];
     if (queue->gpu_count < request->count)
-        opened = sw_fail(err, SW_E_REFUSED, "the job needs %d GPUs, and this machine has %d that fit",
-                         request->count, queue->gpu_count);
+        opened = sw_fail(err, SW_E_REFUSED, "the job needs %d GPU%s; this machine has %d that fit",
+                         request->count, sw_text_plural(request->count), queue->gpu_count);
     else if (!request->share)
         opened = local_queue_open(&queue->line, request->lease_dir, request->state_dir, err);
     if (opened == 0)

@@ -119,6 +119,7 @@ static int check_gpus(const struct local_job *job, struct sw_error *err)
     struct sw_gpu gpus[SW_GPU_MAX];
     sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT;
     int64_t wanted = (int64_t)plan->gpus * plan->nodes;
+    char shares[64] = "";
     int count, fitting = 0;
 
     if (wanted <= 0)
@@ -129,9 +130,10 @@ static int check_gpus(const struct local_job *job, struct sw_error *err)
     if (wanted <= fitting)
         return 0;
     name_gpus(gpus, count, &here);
-    sw_fail(err, SW_E_REFUSED,
-            "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s%s",
-            (long long)wanted, plan->gpus, plan->nodes, fitting,
+    if (plan->nodes > 1)
+        snprintf(shares, sizeof shares, " (%d for each of %d nodes)", plan->gpus, plan->nodes);
+    sw_fail(err, SW_E_REFUSED, "the job needs %lld GPU%s%s; this machine has %s%.0d%s%s", (long long)wanted,
+            sw_text_plural((double)wanted), shares, fitting ? "" : "none", fitting,
             fitting < count ? " that fit 'gpus' and 'gpu_ids': " : count ? ": " : "", sw_buf_text(&here));
     return sw_hint(err, count == 0 ? "no NVIDIA driver found; `gpus: 0` runs on CPUs"
                                    : "`slipway inventory local` shows what is here");
@@ -267,7 +269,7 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
     message = found ? NULL : sw_format("'%s' is not a program that can be started%s", name,
                                        strchr(name, '/') ? "" : ": it is not in PATH");
     add(rows, "program", found != NULL, found ? found : message,
-        "check its name; a path is meant from `workdir:`, else from the job file's folder");
+        "check its name; a path is relative to `workdir:`, else to the job file's folder");
 }
 
 json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)

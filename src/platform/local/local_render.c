@@ -39,7 +39,7 @@ char *local_source_path(const char *uri, const char *base_dir, struct sw_error *
 
     if (scheme && (scheme != 4 || strncmp(uri, "file", 4) != 0)) {
         sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of this machine", uri);
-        sw_hint(err, "a plain path or file:// is meant here");
+        sw_hint(err, "use a plain path or file://");
         return NULL;
     }
     if (scheme && sw_text_starts(rest, "localhost/"))
@@ -83,8 +83,8 @@ static int check_python_args(const json_t *argv, struct sw_error *err)
 
         if (!left)
             continue;
-        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", left);
-        return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
+        sw_fail(err, SW_E_SPEC, "python.args: unknown placeholder %s", left);
+        return sw_hint(err, "known: {config_path} (with `config:`), {results_dir} and {job_id}");
     }
     return 0;
 }
@@ -118,7 +118,7 @@ static int fill_words(json_t *words, const struct sw_fill *fill, struct sw_error
                                        ? sw_fill_word(json_string_value(word), fill) : NULL;
 
         if (!filled)
-            return sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
+            return sw_fail(err, SW_E_SPEC, "argument %zu is not a string", i);
         json_array_set_new(words, i, sw_json_text(filled));
     }
     return 0;
@@ -184,7 +184,7 @@ static int set_inputs(struct sw_payload *payload, const struct sw_plan *plan, st
         sw_autofree char *source = NULL;
 
         if (sw_text_empty(path) || sw_text_empty(from))
-            return sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from",
+            return sw_fail(err, SW_E_SPEC, "input '%s' has no source",
                            path ? path : "");
         source = local_place_of(from, plan->base_dir, err);
         if (!source)

@@ -189,7 +189,7 @@ static void check_disk(struct sup *sup, int64_t now)
         const struct sup_log *log = &sup->replicas[i].log;
 
         if (log->blocked_errno && now - log->blocked_since_ms > sup->disk_wait_ms)
-            sup_decide(sup, SW_ERROR, SW_REASON_DISK, 74, "its log cannot be written: %s",
+            sup_decide(sup, SW_ERROR, SW_REASON_DISK, 74, "cannot write its log: %s",
                        strerror(log->blocked_errno));
     }
 }

@@ -148,7 +148,7 @@ static int check_cosmos(const struct slurm_cosmos *cosmos, const struct slurm_sh
     int rollout = cosmos->rollout_nodes >= 0 ? cosmos->rollout_nodes : shape->nodes - policy;
 
     if (policy > 0 && policy + rollout != shape->nodes)
-        return sw_fail(err, SW_E_SPEC, "slurm.cosmos speaks of %d nodes, the job of %d", policy + rollout,
+        return sw_fail(err, SW_E_SPEC, "slurm.cosmos has %d nodes, the job %d", policy + rollout,
                        shape->nodes);
     return 0;
 }

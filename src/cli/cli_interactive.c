@@ -8,6 +8,7 @@
  */
 #include "cli/cli_interactive.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -71,6 +72,14 @@ static int await_running(struct cli *cli, const char *id, struct sw_error *err)
     }
 }
 
+/* A terminal that closes tells the leader of its session alone: on this machine the command is told by us. */
+static void pass_on(int number)
+{
+    cli_interrupt_note(number);
+    signal(number, SIG_IGN);
+    kill(0, number);
+}
+
 static int run_session(struct cli *cli, const char *id, const struct cli_args *args, struct sw_error *err)
 {
     sw_autofree char *script = script_of(session_text);
@@ -105,6 +114,8 @@ int cli_interactive_attach(struct cli *cli, const char *id, const struct cli_arg
 
     cli_interrupt_catch();
     runs = await_running(cli, id, err);
+    if (!cli_interrupt_ignored(SIGHUP))
+        sigaction(SIGHUP, &(struct sigaction){ .sa_handler = pass_on }, NULL);
     if (runs < 0 || (runs > 0 && run_session(cli, id, args, err) < 0))
         return cancel(cli, id);
     if (cli_interrupt_count()) {

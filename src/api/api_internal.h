@@ -195,6 +195,9 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
                   struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
+/* status.c: all that are not over, as long as a list waits. */
+int api_refresh_list(struct sw_session *session, json_t *unreachable, struct sw_error *err);
+
 /* job_json.c: it waits for the time of its next attempt: ours to send, or the platform's own to begin. */
 bool api_awaits_attempt(const struct sw_job *job);
 /* The command of a plan as a shell would take it, owned; NULL: not known. It may hold anything. */

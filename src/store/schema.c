@@ -184,10 +184,10 @@ static const struct {
 } upgrades[] = {
     { 7, DIFFS
          "ALTER TABLE documents ADD COLUMN origin TEXT;"
-         "ALTER TABLE documents ADD COLUMN request TEXT;"
          "ALTER TABLE documents ADD COLUMN diff TEXT REFERENCES diffs (sha256);"
-         "ALTER TABLE jobs ADD COLUMN brief TEXT;"
          DIFFS_USED },
+    { 8, "ALTER TABLE documents ADD COLUMN request TEXT;"
+         "ALTER TABLE jobs ADD COLUMN brief TEXT;" },
 };
 
 static bool is_upgradable(int64_t version)

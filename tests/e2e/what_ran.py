@@ -290,7 +290,7 @@ class Usage(Fixture):
         self.assertEqual(self.usage("--since", "2100-01-01")["total"]["jobs"], 0)
 
         profiles = self.home / ".config" / "slipway" / "profiles.toml"
-        profiles.parent.mkdir(parents=True)
+        profiles.parent.mkdir(parents=True, exist_ok=True)
         profiles.write_text("[prices]\nh100 = 3600\n")
         priced = self.usage()["total"]
         self.assertAlmostEqual(priced["cost"], 3600 * priced["gpu_hours"])
@@ -299,7 +299,7 @@ class Usage(Fixture):
         self.assertRegex(table, r"(?m)^total +3 ")
         profiles.write_text("[prices]\nL4 = 1\nH100 = 'much'\n")
         said = self.ends(65, "usage").stderr.decode()
-        self.assertIn("profiles.toml:3:8: the price of 'H100' is not a number", said)
+        self.assertIn("profiles.toml:3:1: the price of 'H100' is not a number", said)
 
     def test_a_group_that_is_none_is_refused(self):
         self.assertIn(b"cannot be grouped by 'colour'", self.ends(64, "usage", "--by", "colour").stderr)

@@ -27,7 +27,8 @@ static int check(const struct sw_usage_options *options, enum api_usage_by *by, 
         return sw_hint(err, "slipway usage --by label team");
     }
     if (*by != API_USAGE_LABEL && options->label) {
-        sw_fail(err, SW_E_USAGE, "'%s' is the key of a label, and usage is not grouped by label", options->label);
+        sw_fail(err, SW_E_USAGE, "'%s' is the key of a label, and usage is not grouped by label",
+            options->label);
         return sw_hint(err, "slipway usage --by label %s", options->label);
     }
     return 0;
@@ -42,7 +43,8 @@ char *sw_usage(struct sw_session *session, const struct sw_usage_options *option
     enum api_usage_by by;
 
     options = options ? options : &defaults;
-    if (api_need(session, err) < 0 || check(options, &by, err) < 0 || !(profiles = api_profiles(session, err)) ||
+    if (api_need(session, err) < 0 || check(options, &by, err) < 0 ||
+        !(profiles = api_profiles(session, err)) ||
         !(prices = sw_profiles_prices(profiles, err)))
         return NULL;
     if (options->look == SW_LOOK_REFRESH && api_refresh_list(session, unreachable, err) < 0)

@@ -2,9 +2,12 @@
 /*
  * usage_sum.c - sums over attempts.
  *
- * An attempt waits from the moment it was queued (the job's creation, or the end of the attempt before) until it
- * starts, and uses its GPUs until it ends; one that still waits or runs does so until now. Both spans are cut at the
- * beginning of the period, and at midnight (UTC) where days are summed. Only whole-number milliseconds are added up:
+ * An attempt waits from the moment it was queued (the job's creation, or the end of the attempt before)
+ * until it
+ * starts, and uses its GPUs until it ends; one that still waits or runs does so until now. Both spans are
+ * cut at the
+ * beginning of the period, and at midnight (UTC) where days are summed. Only whole-number milliseconds are
+ * added up:
  * the order of jobs changes no sum.
  */
 #include "api/usage.h"
@@ -125,7 +128,8 @@ static json_t *group_called(const struct api_usage *usage, const char *name)
 }
 
 /* The part of both spans that is inside `frame`, to the total and to a group. */
-static void add_part(const struct api_usage *usage, const char *name, const struct sw_used *used, struct span waits,
+static void add_part(const struct api_usage *usage, const char *name, const struct sw_used *used,
+    struct span waits,
                      struct span runs, struct span frame, bool begins)
 {
     json_t *const both[] = { usage->total, usage->by == API_USAGE_TOTAL ? NULL : group_called(usage, name) };
@@ -138,7 +142,8 @@ static void add_part(const struct api_usage *usage, const char *name, const stru
     }
 }
 
-static void add_days(const struct api_usage *usage, const struct sw_used *used, struct span waits, struct span runs,
+static void add_days(const struct api_usage *usage, const struct sw_used *used, struct span waits,
+    struct span runs,
                      struct span all)
 {
     for (int64_t day = all.from_ms / DAY_MS; day * DAY_MS < all.to_ms || day == all.from_ms / DAY_MS; day++) {
@@ -162,7 +167,8 @@ void api_usage_add(void *context, const struct sw_used *used)
     int64_t ended = used->ended_ms ? used->ended_ms : open ? usage->now_ms : started;
     struct span waits = { used->queued_ms, started ? started : ended };
     struct span runs = { started ? started : ended, ended };
-    struct span all = within((struct span){ waits.from_ms, runs.to_ms > waits.to_ms ? runs.to_ms : waits.to_ms }, period);
+    struct span all = within((struct span){ waits.from_ms,
+        runs.to_ms > waits.to_ms ? runs.to_ms : waits.to_ms }, period);
     const char *name = usage->by == API_USAGE_PLATFORM ? used->platform
                        : usage->by == API_USAGE_USER ? sw_json_str(used->brief, "user") : used->label;
 
@@ -193,7 +199,8 @@ static json_t *row_of(const json_t *sums)
         SW_SUB("gpu_hours", json_real(hours(sums, "gpu_ms"))),
         SW_SUB("gpu_idle_share", known_ms > 0 ? json_real(hours(sums, "idle_ms") / hours(sums, "known_ms"))
                                               : json_null()),
-        SW_SUB("cost", priced_ms > 0 ? json_real(json_number_value(json_object_get(sums, "cost"))) : json_null()),
+        SW_SUB("cost", priced_ms > 0 ? json_real(json_number_value(json_object_get(sums, "cost")))
+                                     : json_null()),
         SW_SUB("unpriced_gpu_hours", json_real((double)(gpu_ms - priced_ms) / HOUR_MS)));
 }
 
@@ -209,7 +216,8 @@ static double gpu_hours_of(const json_t *row)
 
 static int by_name(const void *a, const void *b)
 {
-    const char *one = sw_json_str(*(json_t *const *)a, "group"), *other = sw_json_str(*(json_t *const *)b, "group");
+    const char *one = sw_json_str(*(json_t *const *)a, "group");
+    const char *other = sw_json_str(*(json_t *const *)b, "group");
 
     return strcmp(one ? one : "", other ? other : "");
 }

@@ -24,19 +24,21 @@ static const struct cli_flag usage_flags[] = {
     { 0 }
 };
 
-#define COLUMNS                                                                                                    \
-    { "JOBS", .right = true }, { "GPU HOURS", .right = true }, { "WAITED", .right = true, .drop = 3 },             \
-    { "RAN", .right = true, .drop = 4 }, { "RETRIES", .right = true, .drop = 2 },                                  \
+#define COLUMNS                                                                                    \
+    { "JOBS", .right = true }, { "GPU HOURS", .right = true }, { "WAITED", .right = true, .drop = 3 },  \
+    { "RAN", .right = true, .drop = 4 }, { "RETRIES", .right = true, .drop = 2 },                  \
     { "IDLE GPUS", .right = true, .drop = 1 }, { "COST", .right = true }
 
 static const struct sw_column total_columns[] = { COLUMNS };
 static const struct sw_column group_columns[] = { { "GROUP", .least = 8 }, COLUMNS };
 
-static void add_number(struct sw_table *table, const json_t *row, const char *key, double factor, const char *format)
+static void add_number(struct sw_table *table, const json_t *row, const char *key, double factor,
+    const char *format)
     __attribute__((format(printf, 5, 0)));
 
 /* "-": not known. */
-static void add_number(struct sw_table *table, const json_t *row, const char *key, double factor, const char *format)
+static void add_number(struct sw_table *table, const json_t *row, const char *key, double factor,
+    const char *format)
 {
     const json_t *value = json_object_get(row, key);
     char text[48] = "-";
@@ -93,7 +95,8 @@ static void say_unpriced(const struct cli *cli, const json_t *total)
     double hours = json_number_value(json_object_get(total, "unpriced_gpu_hours"));
 
     if (json_is_number(json_object_get(total, "cost")) && hours >= 0.005)
-        cli_say(cli, "COST leaves out %.2f GPU hours: [prices] in ~/.config/slipway/profiles.toml has no price for their "
+        cli_say(cli, "COST leaves out %.2f GPU hours: [prices] in ~/.config/slipway/profiles.toml has no "
+                     "price for their "
                      "GPU type", hours);
 }
 
@@ -123,9 +126,11 @@ const struct command command_usage = {
     .args = "[KEY]",
     .summary = "show GPU hours, waiting time, retries and cost",
     .description =
-        "Add up what the jobs in the store used: GPU hours of all attempts, the time that they waited and ran, retries, "
+        "Add up what the jobs in the store used: GPU hours of all attempts, the time that they waited and "
+        "ran, retries, "
         "how much of the GPU time was idle where a platform measures it, and the cost where [prices] in "
-        "~/.config/slipway/profiles.toml has a price for the GPU type. Jobs that still run count until now. --by makes a "
+        "~/.config/slipway/profiles.toml has a price for the GPU type. Jobs that still run count until now. "
+        "--by makes a "
         "row for each platform, user, day (UTC), or value of the label KEY.",
     .example = "slipway usage --by platform --since 7d\nslipway usage --by label team -o json",
     .flags = usage_flags,

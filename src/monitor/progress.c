@@ -119,7 +119,8 @@ static json_t *milestones(int64_t before, int64_t now, const json_t *hooks)
     return list;
 }
 
-/* The mean of what was seen of its GPUs, a sample a minute: {"mean","samples","at_ms"}. Owned; NULL: nothing yet. */
+/* The mean of what was seen of its GPUs, a sample a minute: {"mean","samples","at_ms"}. Owned; NULL:
+ * nothing yet. */
 json_t *monitor_gpu_use(const json_t *known, const json_t *live, int64_t now_ms)
 {
     const json_t *gpus = json_object_get(live, "gpus"), *gpu;

@@ -142,7 +142,8 @@ static int check_price(const struct sw_document *document, const char *type, con
     sw_path_add_key(&path, PROFILE_PRICES);
     sw_path_add_key(&path, type);
     at = sw_document_place(document, sw_buf_text(&path));
-    sw_fail(err, SW_E_SPEC, "%s:%d:%d: the price of '%s' is not a number of 0 or more", sw_document_name(document),
+    sw_fail(err, SW_E_SPEC, "%s:%d:%d: the price of '%s' is not a number of 0 or more",
+        sw_document_name(document),
             at.line, at.column, shown);
     return sw_hint(err, "write the price of one GPU for one hour: H100 = 2.5");
 }

@@ -277,7 +277,8 @@ int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, s
 json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err);
 /* usage.c: one attempt and what it used; owned by the store. */
 struct sw_used {
-    int64_t job;                     /* the same number for the attempts of one job, which come one after the other */
+    /* the same number for the attempts of one job, which come one after the other */
+    int64_t job;
     bool first, current;             /* of its attempts */
     char *platform;
     char *label;                     /* the value of the label that was asked for; NULL: it has none */

@@ -155,7 +155,8 @@ int store_fail(struct sw_store *store, struct sw_error *err);
 
 /* Returns how many columns those are. */
 int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
-int store_row_read_list(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);      /* with STORE_LIST_COLUMNS */
+/* with STORE_LIST_COLUMNS */
+int store_row_read_list(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 
 /* Those of SW_COLUMNS_NAMES, likewise. */
 #define STORE_NAME_COLUMNS "seq, id, platform, profile, phase, place"

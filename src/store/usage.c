@@ -2,7 +2,8 @@
 /*
  * usage.c - every attempt of every job with what it used, for sums.
  *
- * Read in pages of jobs, from the rows alone: a plan is looked at only where a job was submitted before rows had a
+ * Read in pages of jobs, from the rows alone: a plan is looked at only where a job was submitted before
+ * rows had a
  * brief.
  */
 #include "store/store_internal.h"
@@ -55,10 +56,12 @@ static void take_row(sqlite3_stmt *row, struct used_page *page)
     struct sw_used used = { .job = seq, .platform = store_column_text(row, 1),
                             .current = sqlite3_column_int(row, 2) == sqlite3_column_int(row, 7),
                             .first = !earlier, .gpu_percent = -1, .label = store_column_text(row, 6),
-                            .started_ms = sqlite3_column_int64(row, 9), .ended_ms = sqlite3_column_int64(row, 10) };
+                            .started_ms = sqlite3_column_int64(row, 9),
+                                .ended_ms = sqlite3_column_int64(row, 10) };
 
     used.queued_ms = earlier ? earlier->ended_ms : sqlite3_column_int64(row, 3);
-    if (store_column_json(row, 4, &used.brief, NULL) < 0)        /* for show: nothing is better than no sums */
+    /* for show: nothing is better than no sums */
+    if (store_column_json(row, 4, &used.brief, NULL) < 0)
         used.brief = NULL;
     if (used.current && sqlite3_column_type(row, 5) != SQLITE_NULL)
         used.gpu_percent = sqlite3_column_double(row, 5);

@@ -21,13 +21,15 @@
 
 static json_t *brief(int gpus, int nodes, const char *type, const char *user)
 {
-    return sw_json_object(SW_INT("gpus", gpus), SW_INT("nodes", nodes), SW_STR("gpu_type", type), SW_STR("user", user));
+    return sw_json_object(SW_INT("gpus", gpus), SW_INT("nodes", nodes), SW_STR("gpu_type", type),
+        SW_STR("user", user));
 }
 
 /* An attempt that ended; times are minutes after BEGIN. */
 static struct sw_used ended(int64_t job, json_t *what, int64_t queued, int64_t started, int64_t over)
 {
-    return (struct sw_used){ .job = job, .first = true, .current = true, .platform = (char *)"local", .brief = what,
+    return (struct sw_used){ .job = job, .first = true, .current = true, .platform = (char *)"local",
+        .brief = what,
                              .gpu_percent = -1, .state = SW_COMPLETE, .queued_ms = BEGIN + queued * MINUTE,
                              .started_ms = started < 0 ? 0 : BEGIN + started * MINUTE,
                              .ended_ms = over < 0 ? 0 : BEGIN + over * MINUTE };
@@ -106,7 +108,8 @@ static void what_runs_or_waits_counts_until_now(void **state)
 static void a_job_without_gpus_has_no_gpu_hours_and_no_price(void **state)
 {
     sw_auto(api_usage) struct api_usage usage = { 0 };
-    sw_auto(json) json_t *what = brief(0, 4, NULL, "ann"), *prices = json_pack("{s:f}", "H100", 2.5), *total = NULL;
+    sw_auto(json) json_t *what = brief(0, 4, NULL, "ann"), *prices = json_pack("{s:f}", "H100", 2.5),
+        *total = NULL;
     struct sw_used used = ended(1, what, 0, 0, 60), unknown = ended(2, NULL, 0, 0, 60);
 
     (void)state;
@@ -144,7 +147,8 @@ static void a_job_over_midnight_is_split_between_its_days(void **state)
 {
     sw_auto(api_usage) struct api_usage usage = { 0 };
     sw_auto(json) json_t *what = brief(2, 1, NULL, NULL), *rows = NULL, *total = NULL;
-    struct sw_used used = ended(1, what, 23 * 60, 23 * 60 + 30, 2 * 24 * 60 + 60);      /* until 01:00, two days later */
+    /* until 01:00, two days later */
+    struct sw_used used = ended(1, what, 23 * 60, 23 * 60 + 30, 2 * 24 * 60 + 60);
 
     (void)state;
     api_usage_init(&usage, API_USAGE_DAY, 0, BEGIN + 10 * DAY, NULL);
@@ -187,7 +191,8 @@ static void what_was_before_the_period_is_left_out(void **state)
 static void groups_are_platforms_users_or_values_of_a_label_most_hours_first(void **state)
 {
     static const struct { enum api_usage_by by; const char *first, *second; } rows[] = {
-        { API_USAGE_PLATFORM, "slurm", "local" }, { API_USAGE_USER, "bob", "ann" }, { API_USAGE_LABEL, NULL, "vision" },
+        { API_USAGE_PLATFORM, "slurm", "local" }, { API_USAGE_USER, "bob", "ann" }, { API_USAGE_LABEL,
+            NULL, "vision" },
     };
 
     (void)state;

@@ -25,7 +25,8 @@ static double mean_of(const json_t *use)
 
 static void samples_of_a_minute_are_one_and_others_are_averaged(void **state)
 {
-    sw_auto(json) json_t *use = after(NULL, "{\"gpus\":[{\"used_percent\":100},{\"used_percent\":60}]}", 1000);
+    sw_auto(json) json_t *use = after(NULL, "{\"gpus\":[{\"used_percent\":100},{\"used_percent\":60}]}",
+        1000);
 
     (void)state;
     assert_true(mean_of(use) == 80);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_schema.c - many make the tables at once; a file of the version before is upgraded, others are not touched.
+ * test_schema.c - many make the tables at once; a file of the version before is upgraded, others are not
+ * touched.
  */
 #include "store_test.h"
 
@@ -80,8 +81,10 @@ static void a_file_made_by_an_older_slipway_is_not_touched(void **state)
     "PRAGMA user_version = 7"
 
 static const char SQL_SHAPE[] =
-    "SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || CASE type WHEN 'table' THEN"
-    " (SELECT group_concat(n, ',') FROM (SELECT name || ' ' || type AS n FROM pragma_table_info(m.name) ORDER BY n))"
+    "SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || CASE type WHEN 'table' "
+    "THEN"
+    " (SELECT group_concat(n, ',') FROM (SELECT name || ' ' || type AS n FROM pragma_table_info(m.name) "
+    "ORDER BY n))"
     " ELSE sql END AS line FROM sqlite_schema AS m WHERE sql IS NOT NULL ORDER BY line)";
 
 static char *text_of(struct store_fixture *here, const char *sql)

@@ -245,8 +245,9 @@ static void events_are_wanted_only_where_they_explain(void **state)
 static void the_digest_of_the_image_is_that_of_the_jobs_container(void **state)
 {
 #define SUM "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-    sw_auto(json) json_t *pod = quoted(POD("0", "00", "Running", ",'containerStatuses':[{'name':'mesh','imageID':'x'},"
-                                           "{'name':'slipway','imageID':'host/app@" SUM "','state':{'running':{}}}]"));
+    sw_auto(json) json_t *pod = quoted(POD("0", "00", "Running",
+        ",'containerStatuses':[{'name':'mesh','imageID':'x'},"
+        "{'name':'slipway','imageID':'host/app@" SUM "','state':{'running':{}}}]"));
     sw_auto(json) json_t *kept = k8s_trim(pod);
     sw_autofree char *text = sw_json_dump(kept), *pods = sw_format("[%s]", text);
     struct sw_observation seen;

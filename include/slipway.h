@@ -238,6 +238,20 @@ enum sw_look {
  *   "differences": [{ "key", "first", "second", "first_source", "second_source" }] } */
 SW_API char *sw_compare(struct sw_session *session, const char *first, const char *second,
                         struct sw_error *err);
+/* What jobs used since a time. JSON: { "version", "by", "label", "since_at", "until_at", "rows": [{
+ * "group", "jobs",
+ *   "retries", "running_ms", "waiting_ms", "gpu_hours", "gpu_idle_share", "cost", "unpriced_gpu_hours" }],
+ *   "total": { the same without "group" }, "unreachable" }
+ * Null: a group without a name, an idle share that no platform measured, a cost without prices. */
+struct sw_usage_options {
+    size_t size;              /* sizeof(struct sw_usage_options) */
+    enum sw_look look;
+    const char *by;           /* "platform", "user", "day" or "label"; NULL: the total alone */
+    const char *label;        /* with "label": its key */
+    int64_t since_ms;         /* milliseconds since 1970; 0: everything that is remembered */
+};
+SW_API char *sw_usage(struct sw_session *session, const struct sw_usage_options *options,
+    struct sw_error *err);
 /* What was not committed in its repository when a job was submitted, as `git diff` writes it; "": nothing,
  * or it was in none. At most 256 KiB, without secrets. */
 SW_API char *sw_changes(struct sw_session *session, const char *id, struct sw_error *err);

@@ -203,6 +203,9 @@ int api_job_running(struct sw_session *session, const char *id, int replica, str
                     struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
+/* status.c: all that are not over, as long as a list waits. */
+int api_refresh_list(struct sw_session *session, json_t *unreachable, struct sw_error *err);
+
 /* job_json.c: it waits for the time of its next attempt: ours to send, or the platform's own to begin. */
 bool api_awaits_attempt(const struct sw_job *job);
 /* The command of a plan as a shell would take it, owned; NULL: not known. It may hold anything. */
@@ -251,9 +254,11 @@ int api_plan_prepare(struct sw_session *session, const struct sw_request *reques
 int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
 
-/* redactor.c: takes every credential that this program can know out of a text. `plan` may be NULL, and so may the
+/* redactor.c: takes every credential that this program can know out of a text. `plan` may be NULL, and so
+ * may the
  * secrets of a job that is submitted now. */
-struct sw_redactor *api_redactor(struct sw_session *session, const json_t *plan, const struct sw_secrets *job);
+struct sw_redactor *api_redactor(struct sw_session *session, const json_t *plan,
+    const struct sw_secrets *job);
 /* The text without them, without what opens a URI, and in valid UTF-8; owned. */
 char *api_clean(struct sw_redactor *redactor, const char *bytes, size_t length);
 

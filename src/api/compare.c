@@ -11,7 +11,8 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* Where the value came from; without a source of its own it has that of the map it is in. Borrowed; NULL: not known. */
+/* Where the value came from; without a source of its own it has that of the map it is in. Borrowed; NULL:
+ * not known. */
 static const char *source_of(const struct sw_job *job, const char *key)
 {
     const json_t *sources = json_object_get(job->origin, "sources");
@@ -63,10 +64,12 @@ static char *changes_in_words(const char *diff)
 static int add_repositories(struct sw_session *session, json_t *values, const struct sw_job *first,
                             const struct sw_job *second, struct sw_error *err)
 {
-    const json_t *one = json_object_get(first->origin, "git"), *other = json_object_get(second->origin, "git");
+    const json_t *one = json_object_get(first->origin, "git");
+    const json_t *other = json_object_get(second->origin, "git");
     sw_autofree char *here = sw_store_diff(session->store, first->id, err);
     sw_autofree char *there = here ? sw_store_diff(session->store, second->id, err) : NULL;
-    sw_autofree char *changes = there ? changes_in_words(here) : NULL, *others = there ? changes_in_words(there) : NULL;
+    sw_autofree char *changes = there ? changes_in_words(here) : NULL;
+    sw_autofree char *others = there ? changes_in_words(there) : NULL;
 
     if (!there)
         return -1;
@@ -80,7 +83,8 @@ static int get(struct sw_session *session, const char *id, struct sw_job *out, s
 {
     if (sw_store_get(session->store, id, SW_COLUMNS_ALL, out, err) < 0)
         return -1;
-    return out->plan ? 0 : sw_fail(err, SW_E_UNSUPPORTED, "cannot compare job '%s': it was adopted, and its plan was not "
+    return out->plan ? 0 : sw_fail(err, SW_E_UNSUPPORTED, "cannot compare job '%s': it was adopted, and its "
+                                                          "plan was not "
                                                           "found where it runs", id);
 }
 
@@ -100,7 +104,8 @@ char *sw_compare(struct sw_session *session, const char *first, const char *seco
     sw_auto(sw_job) struct sw_job one = { 0 }, other = { 0 };
     sw_auto(json) json_t *values = NULL;
 
-    if (api_need(session, err) < 0 || get(session, first, &one, err) < 0 || get(session, second, &other, err) < 0)
+    if (api_need(session, err) < 0 || get(session, first, &one, err) < 0 ||
+        get(session, second, &other, err) < 0)
         return NULL;
     values = sw_plan_differences(one.plan, other.plan);
     add_sources(values, &one, &other);

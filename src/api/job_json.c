@@ -166,11 +166,13 @@ static char *shown_command(const json_t *plan, const json_t *origin)
     return command;
 }
 
-/* What a row of a list shows of it; `command` in full, or as long as a row keeps it. Without a plan all is null. */
+/* What a row of a list shows of it; `command` in full, or as long as a row keeps it. Without a plan all is
+ * null. */
 static json_t *brief_json(const json_t *plan, const json_t *origin, const char *command)
 {
     return sw_json_object(
-        SW_STR("command", command), SW_SUB("gpus", plan ? json_integer(sw_json_int(plan, "gpus", 0)) : json_null()),
+        SW_STR("command", command),
+        SW_SUB("gpus", plan ? json_integer(sw_json_int(plan, "gpus", 0)) : json_null()),
         SW_STR("gpu_type", sw_json_str(plan, "gpu_type")),
         SW_SUB("nodes", plan ? json_integer(sw_json_int(plan, "nodes", 1)) : json_null()),
         SW_STR("user", sw_json_str(origin, "user")));
@@ -221,7 +223,8 @@ static json_t *what_json(const struct sw_job *job)
         SW_SUB("memory_bytes", unless(0, memory)), SW_SUB("time_limit_ms", unless(0, time)),
         SW_STR("workdir", sw_json_str(plan, "workdir")),
         SW_STR("file", sw_json_str(job->origin, "file")),
-        SW_STR("host", sw_json_str(job->origin, "host")), SW_STR("folder", sw_json_str(job->origin, "folder")),
+        SW_STR("host", sw_json_str(job->origin, "host")),
+        SW_STR("folder", sw_json_str(job->origin, "folder")),
         SW_SUB("git", git ? json_incref((json_t *)git) : json_null()));
     json_object_update(what, brief);
     return what;

@@ -2,9 +2,12 @@
 /*
  * origin.c - what ran: who submitted a job, from where, with which request, and what its repository said.
  *
- * Written down once, at the submit, beside the plan: {"user","host","version","file","folder","profile","command",
- * "sources","git"}, and the request, {"job","flags","argv","base_dir"}, from which the job can be made again. A request
- * holds names of secrets, never values; the command as it is shown and what was not committed pass the redactor.
+ * Written down once, at the submit, beside the plan:
+ * {"user","host","version","file","folder","profile","command",
+ * "sources","git"}, and the request, {"job","flags","argv","base_dir"}, from which the job can be made
+ * again. A request
+ * holds names of secrets, never values; the command as it is shown and what was not committed pass the
+ * redactor.
  */
 #include "api/api_internal.h"
 

@@ -2,7 +2,8 @@
 /*
  * redactor.c - what no text that is kept or handed on may hold.
  *
- * The values of the job's secrets, of the platforms' credentials, of every variable that sounds like one, of the
+ * The values of the job's secrets, of the platforms' credentials, of every variable that sounds like one,
+ * of the
  * .env files, and of what sounds like one in the profiles: everything that this program loads from anywhere,
  * whether or not it was needed so far.
  */

@@ -158,13 +158,15 @@ static json_t *copy_of(const json_t *object, const char *key)
 /* Takes over what the request of a job says: the row is not needed afterwards. */
 static void take_request(struct sw_request *request, const struct sw_job *job)
 {
-    const json_t *made = job->request, *document = json_object_get(made, "job"), *argv = json_object_get(made, "argv");
+    const json_t *made = job->request, *document = json_object_get(made, "job"),
+        *argv = json_object_get(made, "argv");
     const char *file = sw_json_str(job->origin, "file"), *base_dir = sw_json_str(made, "base_dir");
     const char *profile = sw_json_str(job->origin, "profile");
     json_t *flags = copy_of(made, "flags");
 
     take_document(request, json_is_object(document)
-                               ? sw_document_from_json(json_deep_copy(document), file ? file : job->id) : NULL,
+                               ? sw_document_from_json(json_deep_copy(document),
+                                   file ? file : job->id) : NULL,
                   base_dir ? sw_strdup(base_dir) : NULL);
     json_decref(request->flags);
     json_decref(request->argv);
@@ -182,9 +184,11 @@ int sw_request_again(struct sw_session *session, struct sw_request *request, con
     if (api_need(session, err) < 0 || sw_store_get(session->store, id, SW_COLUMNS_ALL, &job, err) < 0)
         return -1;
     if (!job.request) {
-        sw_fail(err, SW_E_UNSUPPORTED, "the request of job '%s' is not recorded: it was adopted, or submitted by an "
+        sw_fail(err, SW_E_UNSUPPORTED, "the request of job '%s' is not recorded: it was adopted, or "
+                                       "submitted by an "
                                        "older Slipway", id);
-        return sw_hint(err, "'slipway run' with its job file starts a new job; 'slipway retry %s' runs this one again", id);
+        return sw_hint(err, "'slipway run' with its job file starts a new job; 'slipway retry %s' runs this "
+                            "one again", id);
     }
     take_request(request, &job);
     return 0;

@@ -16,6 +16,11 @@ static const struct sw_refresh_options cards = { .deadline_ms = API_LIST_DEADLIN
 static const struct sw_refresh_options with_progress = { .deadline_ms = SW_REFRESH_PATIENT,
                                                          .progress = true };
 
+int api_refresh_list(struct sw_session *session, json_t *unreachable, struct sw_error *err)
+{
+    return api_refresh_within(session, NULL, 0, &in_time, unreachable, err);
+}
+
 static json_t *whole_job(struct sw_session *session, const char *id, struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
@@ -205,7 +210,7 @@ char *sw_list(struct sw_session *session, const struct sw_list_options *options,
     if (api_need(session, err) < 0 || list_filter(options, &filter, &state, err) < 0)
         return NULL;
     if (options->look == SW_LOOK_REFRESH &&
-        api_refresh_within(session, NULL, 0, &in_time, unreachable, err) < 0)
+        api_refresh_list(session, unreachable, err) < 0)
         return NULL;
     list_begin(&out);
     if (list_rows(session, options, &filter, &out, &totals.matching, err) < 0 ||

@@ -143,7 +143,8 @@ static int remember(struct sw_session *session, const struct sw_plan *plan, int6
     char host[SW_HOST_SIZE];
     int duties = json_is_false(plan->watcher) ? 0 : api_duties(plan, sw_platform_find(plan->platform));
     struct sw_job row = { .name = plan->name, .platform = plan->platform,
-                          .profile = (char *)sw_json_str(origin->document, "profile"), .place = place, .plan = stored,
+                          .profile = (char *)sw_json_str(origin->document, "profile"), .place = place,
+                              .plan = stored,
                           .labels = plan->labels, .keep_ms = plan->keep_ms,
                           .duties = duties, .owner = owner, .host = host,
                           .origin = origin->document, .request = origin->request, .brief = brief,

@@ -177,7 +177,8 @@ int cli_each(struct cli *cli, const json_t *ids, cli_each_fn *fn, const void *co
 extern const struct cli_flag cli_job_flags[];
 /* File, flags and command to a request. `find`: the file is job.yaml of the current folder when nothing
  * else is said. */
-int cli_request_change(struct sw_request *request, const struct cli_args *args, struct sw_error *err);   /* by its flags */
+/* by its flags */
+int cli_request_change(struct sw_request *request, const struct cli_args *args, struct sw_error *err);
 struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err);
 /* The same where neither file nor command need be there. */
 struct sw_request *cli_request_any(const struct cli_args *args, struct sw_error *err);

@@ -57,7 +57,8 @@ static int print_changes(struct cli *cli, const char *id, struct sw_error *err)
     if (text && !*text)
         cli_say_job(cli, id, "no uncommitted changes are recorded");
     if (text && is_cut(cli, id))
-        cli_warn(cli, "the uncommitted changes of %s were cut after 256 KiB; 'git apply' refuses the last file", id);
+        cli_warn(cli, "the uncommitted changes of %s were cut after 256 KiB; 'git apply' refuses the last "
+                      "file", id);
     if (text && cli->format == CLI_TABLE)
         cli_print(text);
     sw_text_free(text);
@@ -93,7 +94,8 @@ const struct command command_diff = {
     .args = "JOB [JOB]",
     .summary = "show what differs between two jobs",
     .description =
-        "Compare two jobs: every value in which they differ and where each came from, commit, branch and image "
+        "Compare two jobs: every value in which they differ and where each came from, commit, branch and "
+        "image "
         "digest. With one JOB, print what was not committed in its repository when it was submitted, as git "
         "diff writes it (at most 256 KiB, without secrets and files of credentials).",
     .example = "slipway diff last-1 last\nslipway diff last | git apply",

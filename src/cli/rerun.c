@@ -9,7 +9,8 @@ static int rerun_run(struct cli *cli, const struct cli_args *args, struct sw_err
     sw_autofree char *id = cli_select_one(cli, args->words[0], err);
     sw_auto(sw_request) struct sw_request *request = sw_request_new();
 
-    if (!id || sw_request_again(cli->session, request, id, err) < 0 || cli_request_change(request, args, err) < 0)
+    if (!id || sw_request_again(cli->session, request, id, err) < 0 ||
+        cli_request_change(request, args, err) < 0)
         return -1;
     return cli_run_request(cli, args, request, err);
 }
@@ -19,7 +20,8 @@ const struct command command_rerun = {
     .args = "[JOB] [-- COMMAND...]",
     .summary = "run a job again as a new one, with changes",
     .description =
-        "Submit a new job with the file, flags and command of an earlier one (default: the newest), and follow "
+        "Submit a new job with the file, flags and command of an earlier one (default: the newest), and "
+        "follow "
         "it as run does. Flags change what they name: another platform, more GPUs, --set config.lr=0.1. The "
         "job file is taken as it was then, code and data as they are now. 'slipway retry' runs the same job "
         "again under its own id; 'slipway diff' shows what differs between two jobs.",

@@ -3,7 +3,8 @@
  * git.c - commit and branch from the repository's files, what is not committed from git itself.
  *
  * A repository's own configuration may name programs (filters, monitors, other diffs), and it comes with the
- * folder. So git is shown a repository of ours instead, which is empty, and the other's objects and index by their
+ * folder. So git is shown a repository of ours instead, which is empty, and the other's objects and index
+ * by their
  * paths. Submodules have a configuration of their own: git looks at their commit alone.
  */
 #include "plan/git.h"
@@ -131,14 +132,14 @@ static void read_head(const struct git_place *place, struct sw_git *out)
 
 /* ---- what is not committed -------------------------------------------------------------------- */
 
-struct asking {
+struct git_asking {
     const struct git_place *place;
     const char *root;
     char *plain;                     /* our repository */
     int64_t deadline_ms;
 };
 
-static void asking_auto(struct asking *ask)
+static void git_asking_auto(struct git_asking *ask)
 {
     free(ask->plain);
 }
@@ -150,14 +151,17 @@ static int write_once(const char *folder, const char *name, const char *text)
     return sw_file_exists(path) ? 0 : sw_file_write(path, text, strlen(text), 0600, NULL);
 }
 
-/* A repository with nothing in it, for commits of this kind. Each step may be there already: many processes make it
- * at once, and one that dies in the middle leaves the rest to the next. Owned path; NULL: it cannot be made. */
+/* A repository with nothing in it, for commits of this kind. Each step may be there already: many
+ * processes make it
+ * at once, and one that dies in the middle leaves the rest to the next. Owned path; NULL: it cannot be
+ * made. */
 static char *make_plain(const char *state_dir, const char *commit)
 {
     bool sha256 = strlen(commit) == SHA256_HEX;
     sw_autofree char *folder = sw_path_join(state_dir, sha256 ? "empty-sha256.git" : "empty.git");
     sw_autofree char *refs = sw_path_join(folder, "refs"), *objects = sw_path_join(folder, "objects");
-    const char *config = sha256 ? "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+    const char *config = sha256 ? "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = "
+                                  "sha256\n"
                                 : "[core]\n\trepositoryformatversion = 0\n";
 
     if (sw_mkdirs(refs, 0700, NULL) < 0 || sw_mkdirs(objects, 0700, NULL) < 0 ||
@@ -174,15 +178,18 @@ static char *variable(const char *name)
 }
 
 /* 0: it said all; 1: more than fits; -1: nothing that can be used. `words` ends with NULL. */
-static int ask_git(const struct asking *ask, const char *const words[], struct sw_buf *out)
+static int ask_git(const struct git_asking *ask, const char *const words[], struct sw_buf *out)
 {
     sw_autofree char *objects = sw_format("GIT_OBJECT_DIRECTORY=%s/objects", ask->place->shared);
     sw_autofree char *index = sw_format("GIT_INDEX_FILE=%s/index", ask->place->own);
-    sw_autofree char *folder = sw_format("--git-dir=%s", ask->plain), *tree = sw_format("--work-tree=%s", ask->root);
-    sw_autofree char *path = variable("PATH"), *home = variable("HOME"), *config = variable("XDG_CONFIG_HOME");
+    sw_autofree char *folder = sw_format("--git-dir=%s", ask->plain);
+    sw_autofree char *tree = sw_format("--work-tree=%s", ask->root);
+    sw_autofree char *path = variable("PATH"), *home = variable("HOME"),
+        *config = variable("XDG_CONFIG_HOME");
     const char *argv[96] = {
         "env", "-i", path, home, config, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-        "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", objects, index, "git", "-C", ask->root, folder, tree };
+        "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", objects, index, "git", "-C",
+            ask->root, folder, tree };
     size_t count = 17;
     int64_t left_ms = ask->deadline_ms - sw_monotonic_ms();
     int status = -1;
@@ -195,7 +202,7 @@ static int ask_git(const struct asking *ask, const char *const words[], struct s
     return status == 0 ? 0 : status < 0 && out->length >= SW_GIT_DIFF_MAX ? 1 : -1;
 }
 
-static int ask_diff(const struct asking *ask, const char *commit, struct sw_buf *out)
+static int ask_diff(const struct git_asking *ask, const char *commit, struct sw_buf *out)
 {
     const char *words[64] = { "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames",
                               "--submodule=short", "--ignore-submodules=dirty", commit, "--", ":/" };
@@ -213,7 +220,7 @@ static int ask_diff(const struct asking *ask, const char *commit, struct sw_buf 
     return said;
 }
 
-static int ask_untracked(const struct asking *ask, struct sw_buf *out)
+static int ask_untracked(const struct git_asking *ask, struct sw_buf *out)
 {
     sw_autofree char *own = sw_format("%s/info/exclude", ask->place->shared);
     sw_autofree char *exclude = sw_format("--exclude-from=%s", sw_file_exists(own) ? own : "/dev/null");
@@ -230,7 +237,7 @@ static void cut_at_line(struct sw_buf *diff)
     diff->data[diff->length] = '\0';
 }
 
-static void look_at_changes(const struct asking *ask, struct sw_git *out)
+static void look_at_changes(const struct git_asking *ask, struct sw_git *out)
 {
     sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
     int changes = ask_diff(ask, out->commit, &out->diff);
@@ -250,7 +257,8 @@ static void look_at_changes(const struct asking *ask, struct sw_git *out)
 void sw_git_look(const char *folder, const char *state_dir, struct sw_git *out)
 {
     sw_auto(git_place) struct git_place place = { 0 };
-    sw_auto(asking) struct asking ask = { .place = &place, .deadline_ms = sw_monotonic_ms() + PATIENCE_MS };
+    sw_auto(git_asking) struct git_asking ask = { .place = &place,
+        .deadline_ms = sw_monotonic_ms() + PATIENCE_MS };
 
     if (!find_root(folder, &place, &out->root))
         return;

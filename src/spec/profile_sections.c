@@ -295,7 +295,7 @@ static void add_shared(struct walk *walk)
             continue;
         json_object_foreach(sw_document_value(walk->profiles->files[i]), section, object) {
             if (profile_platform_of_name(walk->check, section) || json_object_get(inherited, section) ||
-                belongs_to_a_platform(object))
+                belongs_to_a_platform(object) || strcmp(section, PROFILE_PRICES) == 0)
                 continue;
             json_object_foreach(object, key, value) {
                 profile_look_at(walk->check, walk->profiles, i, section);

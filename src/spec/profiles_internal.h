@@ -7,6 +7,8 @@
 
 #include "spec/spec_internal.h"
 
+#define PROFILE_PRICES "prices"       /* the section of what GPUs cost: of no platform, and no variables */
+
 enum { PROJECT, HOME, FILES };
 enum { PROFILE_CHAIN_MAX = 32 };      /* sections that inherit one another; more is a mistake */
 

@@ -41,6 +41,10 @@ void sw_profiles_free(struct sw_profiles *profiles);
 /* The user's own rules for explaining failures, [[rules]] of both files, the project's first: an
  * owned array, empty when there are none. What a rule may say is diagnose/'s business. */
 json_t *sw_profiles_rules(const struct sw_profiles *profiles);
+/* What an hour of one GPU costs, [prices] of both files, the project's first: an owned map from types to
+ * numbers,
+ * empty when there are none. NULL SW_E_SPEC with its place: a price that is none. */
+json_t *sw_profiles_prices(const struct sw_profiles *profiles, struct sw_error *err);
 SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
 
 /* NeMo-Run's words: what `word` of this section is called here (its own word, or another), and its value, a

@@ -3,7 +3,8 @@
  * schema.c - the tables, made at once when a store is made; "PRAGMA user_version" is their version.
  *
  * Two programs that make a store at once both wait for the write lock; the second finds the work done.
- * A file of an older version that `upgrades` knows becomes one of this version, in one transaction; a file of any
+ * A file of an older version that `upgrades` knows becomes one of this version, in one transaction; a file
+ * of any
  * other version is left exactly as it is.
  */
 #include "store/store_internal.h"
@@ -23,7 +24,8 @@ static const char SQL_ANY_TABLE[] = "SELECT count(*) FROM sqlite_schema";
  * A retry waits until not_before_ms; last_epoch and guard_since_ms remember what was reported
  * already, so that it is reported once. `hooked` marks the jobs whose plan has hooks,
  * `duties` those that need a watcher (enum sw_duty), `host` is where they were left alone. When a place was
- * asked, and by which host, only watchers write. `brief` is what a list shows of a plan: {"command","gpus",...}.
+ * asked, and by which host, only watchers write. `brief` is what a list shows of a plan:
+ * {"command","gpus",...}.
  */
 /* What was not committed when jobs were submitted: once, however many jobs have the same. */
 #define DIFFS                    \
@@ -109,7 +111,8 @@ static const char JOBS[] =
     " plan    TEXT,"
     " details TEXT,"
     " avoid   TEXT,"
-    /* Who submitted it, from where: {"user","host","git",...}; with what, to make it again; the text of `diffs`. */
+    /* Who submitted it, from where: {"user","host","git",...}; with what, to make it again; the text of
+     * `diffs`. */
     " origin  TEXT,"
     " request TEXT,"
     " diff    TEXT REFERENCES diffs (sha256),"
@@ -184,10 +187,10 @@ static const struct {
 } upgrades[] = {
     { 7, DIFFS
          "ALTER TABLE documents ADD COLUMN origin TEXT;"
-         "ALTER TABLE documents ADD COLUMN request TEXT;"
          "ALTER TABLE documents ADD COLUMN diff TEXT REFERENCES diffs (sha256);"
-         "ALTER TABLE jobs ADD COLUMN brief TEXT;"
          DIFFS_USED },
+    { 8, "ALTER TABLE documents ADD COLUMN request TEXT;"
+         "ALTER TABLE jobs ADD COLUMN brief TEXT;" },
 };
 
 static bool is_upgradable(int64_t version)

@@ -276,6 +276,22 @@ int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, s
 /* The attempts of a job, oldest first: JSON array of {number, state, reason, message, exit_code,
  * signal, node, remote_id, started_ms, ended_ms, cause}. */
 json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err);
+/* usage.c: one attempt and what it used; owned by the store. */
+struct sw_used {
+    /* the same number for the attempts of one job, which come one after the other */
+    int64_t job;
+    bool first, current;             /* of its attempts */
+    char *platform;
+    char *label;                     /* the value of the label that was asked for; NULL: it has none */
+    json_t *brief;                   /* {"gpus","nodes","gpu_type","user"}; NULL: not known */
+    double gpu_percent;              /* how busy its GPUs were, from 0 to 100; -1: not known */
+    enum sw_state state;
+    int64_t queued_ms, started_ms, ended_ms;     /* it waits since; 0: not yet */
+};
+/* The attempts of all jobs that were not over at that time, oldest job first. */
+typedef void sw_used_fn(void *context, const struct sw_used *used);
+int sw_store_used(struct sw_store *store, int64_t since_ms, const char *label, sw_used_fn *fn, void *context,
+                  struct sw_error *err);
 /* Begin the next attempt: number + 1, state Pending again; *attempt is the new number. From a final
  * state the row is "submitting" without an owner (claim it, then submit). Before the end it means
  * that the platform retries by itself: phase and remote id stay. SW_E_CONFLICT when from_attempt

@@ -60,7 +60,7 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
 bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 
 /* Our own mark in the file's header: "SWJB"; and the version of our tables (1 to 5 were never released). */
-enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 8 };
+enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 9 };
 
 /* Is this file a job store of this version? Reads only, inside a transaction. *version: 0 for a file
  * without tables, or one that can be upgraded; only a writer accepts these. */
@@ -155,7 +155,8 @@ int store_fail(struct sw_store *store, struct sw_error *err);
 
 /* Returns how many columns those are. */
 int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
-int store_row_read_list(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);      /* with STORE_LIST_COLUMNS */
+/* with STORE_LIST_COLUMNS */
+int store_row_read_list(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 
 /* Those of SW_COLUMNS_NAMES, likewise. */
 #define STORE_NAME_COLUMNS "seq, id, platform, profile, phase, place"

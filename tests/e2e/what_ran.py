@@ -266,6 +266,47 @@ class Diff(Fixture):
         self.assertIn(b"no uncommitted changes", said.stderr)
 
 
+class Usage(Fixture):
+    def usage(self, *words):
+        return json.loads(self.ends(0, "usage", "-o", "json", *words).stdout)
+
+    def test_hours_retries_groups_and_cost(self):
+        for user, script in (("vision", "running 2s, exit 0"), ("speech", "running 1s, exit 0")):
+            self.ends(0, "run", "-p", "rehearsal", "--gpus", "H100:4", "--label", f"team={user}", "--set",
+                      f"rehearsal.script={script}", "--", "train")
+        self.run_job("--", "true")
+        document = self.usage("--by", "label", "team")
+        self.assertEqual((document["version"], document["by"], document["label"], document["since_at"]),
+                         (1, "label", "team", None))
+        self.assertEqual([row["group"] for row in document["rows"]], ["vision", "speech", None])
+        total = document["total"]
+        self.assertEqual((total["jobs"], total["retries"], total["cost"], total["gpu_idle_share"]), (3, 0, None, None))
+        self.assertGreaterEqual(total["gpu_hours"], 4 * 3 / 3600)
+        self.assertAlmostEqual(sum(row["gpu_hours"] for row in document["rows"]), total["gpu_hours"])
+        self.assertEqual({row["group"] for row in self.usage("--by", "platform")["rows"]}, {"rehearsal", "local"})
+        self.assertEqual([row["group"] for row in self.usage("--by", "user")["rows"]],
+                         [pwd.getpwuid(os.geteuid()).pw_name])
+        self.assertEqual(sum(row["gpu_hours"] for row in self.usage("--by", "day")["rows"]), total["gpu_hours"])
+        self.assertEqual(self.usage("--since", "2100-01-01")["total"]["jobs"], 0)
+
+        profiles = self.home / ".config" / "slipway" / "profiles.toml"
+        profiles.parent.mkdir(parents=True, exist_ok=True)
+        profiles.write_text("[prices]\nh100 = 3600\n")
+        priced = self.usage()["total"]
+        self.assertAlmostEqual(priced["cost"], 3600 * priced["gpu_hours"])
+        table = self.ends(0, "usage", "--by", "label", "team").stdout.decode()
+        self.assertRegex(table, r"(?m)^GROUP +JOBS +GPU HOURS +WAITED +RAN +RETRIES +IDLE GPUS +COST$")
+        self.assertRegex(table, r"(?m)^total +3 ")
+        profiles.write_text("[prices]\nL4 = 1\nH100 = 'much'\n")
+        said = self.ends(65, "usage").stderr.decode()
+        self.assertIn("profiles.toml:3:1: the price of 'H100' is not a number", said)
+
+    def test_a_group_that_is_none_is_refused(self):
+        self.assertIn(b"cannot be grouped by 'colour'", self.ends(64, "usage", "--by", "colour").stderr)
+        self.assertIn(b"the key of the label is missing", self.ends(64, "usage", "--by", "label").stderr)
+        self.assertIn(b"--by label team", self.ends(64, "usage", "team").stderr)
+
+
 if __name__ == "__main__":
     base.SLIPWAY = os.path.abspath(sys.argv[1])
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -19,6 +19,7 @@
 #include "core/stop.h"
 #include "plan/entrypoint.h"
 #include "plan/setup.h"
+#include "platform/kit/image_digest.h"
 #include "platform/kit/sending.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -58,6 +59,10 @@ void docker_base_read(struct docker_base *image, const json_t *inspected)
     image->env = json_incref(json_object_get(config, "Env"));
     image->arch = sw_strdup(!arch || sw_text_same(arch, "amd64") ? "x86_64"
                             : sw_text_same(arch, "arm64") ? "aarch64" : arch);
+    sw_image_digest(json_string_value(json_array_get(json_object_get(inspected, "RepoDigests"), 0)),
+        image->digest);
+    if (!image->digest[0])                                                     /* it was built, or loaded */
+        sw_image_digest(sw_json_str(inspected, "Id"), image->digest);
 }
 
 void docker_base_done(struct docker_base *image)

@@ -381,11 +381,11 @@ static void docker_sending_auto(struct docker_sending *s)
 }
 
 void docker_receipt(struct sw_submission *receipt, const char *host, const char *container,
-                    const char *results, const char *ends)
+                    const char *results, const char *ends, const char *digest)
 {
     snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", container);
     receipt->details = sw_json_object(SW_STR("engine", host), SW_STR("container", container),
-                                      SW_STR_OPT("ends", ends));
+                                      SW_STR_OPT("ends", ends), SW_STR_OPT("image_digest", digest));
     receipt->results_dir = sw_strdup(results);
 }
 
@@ -413,6 +413,6 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0],
-                   results ? results : s.site.results, s.site.ends);
+                   results ? results : s.site.results, s.site.ends, s.base.digest[0] ? s.base.digest : NULL);
     return 0;
 }

@@ -21,6 +21,7 @@
 #include "core/report.h"
 #include "core/run_end.h"
 #include "core/state.h"
+#include "platform/kit/image_digest.h"
 #include "platform/kit/log_lines.h"
 
 #define KUEUE_QUEUE     "kueue.x-k8s.io/queue-name"
@@ -547,6 +548,7 @@ static void judge_ranks(const struct k8s_seen *known, const struct k8s_workload 
     pod = pods[seen->failed_replica > 0 ? seen->failed_replica : 0];
     node = k8s_pod_node(pod);
     snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
+    sw_image_digest(sw_json_str(container_of(pod, known->engine), "imageID"), seen->image_digest);
     note_restarts(known, base, restarts_of(known, workload, count), seen);
 }
 

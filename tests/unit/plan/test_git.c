@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_git.c - what a repository says about a job, with the real git; and that it starts no program of its own. */
+/* test_git.c - what a repository says about a job, with the real git; and that it starts no program of its
+ * own. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -41,7 +42,8 @@ static void look(const char *home, const char *folder, struct sw_git *out)
 static void sh(const char *folder, const char *text)
 {
     sw_autofree char *whole = sw_format(
-        "cd '%s' && exec >/dev/null 2>&1 && export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a "
+        "cd '%s' && exec >/dev/null 2>&1 && export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b "
+        "GIT_COMMITTER_NAME=a "
         "GIT_COMMITTER_EMAIL=a@b && %s", folder, text);
 
     assert_int_equal(system(whole), 0);
@@ -65,7 +67,8 @@ static void a_clean_repository_has_commit_and_branch(void **state)
     sw_autofree char *commit = NULL, *below = sw_path_join(*state, "r/sub");
     sw_auto(sw_git) struct sw_git git = { 0 };
 
-    sh(*state, "git init -q -b main r && cd r && mkdir sub && echo 1 > sub/a && git add . && git commit -qm x");
+    sh(*state, "git init -q -b main r && cd r && mkdir sub && echo 1 > sub/a && git add . && git commit -qm "
+               "x");
     commit = output_of(below, "git rev-parse HEAD");
     look(*state, below, &git);
     assert_string_equal(git.commit, commit);
@@ -81,7 +84,8 @@ static void changes_are_shown_and_files_of_credentials_are_not(void **state)
     sw_auto(sw_git) struct sw_git git = { 0 };
     sw_autofree char *folder = sw_path_join(*state, "r");
 
-    sh(*state, "git init -q -b main r && cd r && echo 1 > a && echo 1 > .env && echo x > .gitignore && git add -f . && "
+    sh(*state, "git init -q -b main r && cd r && echo 1 > a && echo 1 > .env && echo x > .gitignore && git "
+               "add -f . && "
                "git commit -qm x && git pack-refs --all && echo 2 > a && echo canary > .env && touch new x");
     look(*state, folder, &git);
     assert_non_null(git.commit);
@@ -109,11 +113,15 @@ static void a_repository_starts_no_program_of_its_own(void **state)
     sw_auto(sw_git) struct sw_git git = { 0 };
     sw_autofree char *folder = sw_path_join(*state, "r"), *mark = sw_path_join(*state, "ran");
 
-    sh(*state, "git init -q r && cd r && echo 1 > a && git add . && git commit -qm x && echo '* filter=f diff=d' > .gitattributes && "
-               "git config filter.f.clean 'touch ../ran; cat' && git config filter.f.smudge 'touch ../ran; cat' && "
-               "git config filter.f.process 'touch ../ran' && git config diff.d.textconv 'touch ../ran; cat' && "
+    sh(*state, "git init -q r && cd r && echo 1 > a && git add . && git commit -qm x && echo '* filter=f "
+               "diff=d' > .gitattributes && "
+               "git config filter.f.clean 'touch ../ran; cat' && git config filter.f.smudge 'touch ../ran; "
+               "cat' && "
+               "git config filter.f.process 'touch ../ran' && git config diff.d.textconv 'touch ../ran; "
+               "cat' && "
                "git config diff.d.command 'touch ../ran' && git config core.fsmonitor 'touch ../ran' && "
-               "git config core.pager 'touch ../ran' && git config diff.external 'touch ../ran' && sleep 0.01 && echo 2 > a");
+               "git config core.pager 'touch ../ran' && git config diff.external 'touch ../ran' && sleep "
+               "0.01 && echo 2 > a");
     look(*state, folder, &git);
     assert_true(git.looked);
     assert_true(git.diff.length > 0);
@@ -126,7 +134,8 @@ static void a_submodule_starts_no_program_of_its_own(void **state)
     sw_auto(sw_git) struct sw_git git = { 0 };
     sw_autofree char *folder = sw_path_join(*state, "r"), *mark = sw_path_join(*state, "ran");
 
-    sh(*state, "git init -q r && cd r && git init -q sub && cd sub && echo 1 > a && git add . && git commit -qm x && "
+    sh(*state, "git init -q r && cd r && git init -q sub && cd sub && echo 1 > a && git add . && git commit "
+               "-qm x && "
                "git config core.fsmonitor 'touch ../../ran; false' && echo 2 > a && cd .. && echo 1 > b && "
                "git -c core.fsmonitor= add b sub && git commit -qm x && rm -f ../ran && echo 2 > b");
     look(*state, folder, &git);
@@ -134,13 +143,15 @@ static void a_submodule_starts_no_program_of_its_own(void **state)
     assert_false(sw_file_exists(mark));
 }
 
-/* What the user's shell says to git is not said to ours; a file that only this clone ignores is none of the job's. */
+/* What the user's shell says to git is not said to ours; a file that only this clone ignores is none of
+ * the job's. */
 static void variables_of_git_and_excluded_files_change_nothing(void **state)
 {
     sw_auto(sw_git) struct sw_git git = { 0 };
     sw_autofree char *folder = sw_path_join(*state, "r");
 
-    sh(*state, "git init -q -b main r && cd r && echo 1 > a && echo 1 > id_rsa && git add . && git commit -qm x && "
+    sh(*state, "git init -q -b main r && cd r && echo 1 > a && echo 1 > id_rsa && git add . && git commit "
+               "-qm x && "
                "echo 2 > a && echo canary > id_rsa && touch mine && echo mine > .git/info/exclude");
     setenv("GIT_LITERAL_PATHSPECS", "1", 1);
     setenv("GIT_DIR", "/nonexistent", 1);

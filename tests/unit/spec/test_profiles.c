@@ -62,7 +62,7 @@ static void shared_sections_become_variables_of_every_job(void **state)
     sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
         .job = "env: {WANDB_MODE: online}\n",
         .profiles = "[wandb]\nproject = \"x\"\nmode = \"offline\"\nretries = 3\n"
-                    "WANDB_ENTITY = \"team\"\n\n[my-tool]\nlog-level = \"info\"\n" });
+                    "WANDB_ENTITY = \"team\"\n\n[my-tool]\nlog-level = \"info\"\n\n[prices]\nH100 = 2.5\n" });
 
     (void)state;
     expect_json(json_object_get(spec->job, "env"),

@@ -271,7 +271,8 @@ static void a_diff_that_cannot_be_read_is_no_empty_one(void **state)
     struct store_fixture *here = *state;
 
     add_with_diff(here, ID, "+2\n");
-    assert_int_equal(sqlite3_exec(here->store->db, "ALTER TABLE diffs RENAME TO gone", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(here->store->db, "ALTER TABLE diffs RENAME TO gone", NULL, NULL, NULL),
+        SQLITE_OK);
     assert_null(sw_store_diff(here->store, ID, &here->err));
     assert_int_equal(here->err.code, SW_E_STORE);
 }

@@ -273,7 +273,8 @@ static void only_finished_jobs_past_their_keep_time_are_expired(void **state)
 
 static int note_row(void *context, const struct sw_job *job)
 {
-    json_array_append_new(context, sw_json_object(SW_SUB_COPY("brief", job->brief), SW_SUB_COPY("labels", job->labels)));
+    json_array_append_new(context, sw_json_object(SW_SUB_COPY("brief", job->brief), SW_SUB_COPY("labels",
+        job->labels)));
     return 0;
 }
 
@@ -283,7 +284,8 @@ static void a_row_has_its_labels_and_what_is_shown_of_its_plan(void **state)
     sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "a \"b\", c"), SW_STR("empty", ""));
     sw_auto(json) json_t *brief = sw_json_object(SW_STR("command", "train"), SW_INT("gpus", 8));
     sw_auto(json) json_t *rows = json_array();
-    struct sw_job job = { .name = (char *)"train", .platform = (char *)"local", .labels = labels, .brief = brief };
+    struct sw_job job = { .name = (char *)"train", .platform = (char *)"local", .labels = labels,
+        .brief = brief };
 
     assert_ok(add_job(here->store, "bare-aaaaaaaa", &here->err));
     snprintf(job.id, sizeof job.id, "full-aaaaaaaa");

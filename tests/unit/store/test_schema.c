@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_schema.c - many make the tables at once; a file of the version before is upgraded, others are not touched.
+ * test_schema.c - many make the tables at once; a file of the version before is upgraded, others are not
+ * touched.
  */
 #include "store_test.h"
 
@@ -70,16 +71,20 @@ static void a_file_made_by_an_older_slipway_is_not_touched(void **state)
 
 /* ---- a file of the version before ----------------------------------------------------------------- */
 
-/* What version 8 added is taken away again. */
-static const char TO_VERSION_7[] =
-    "DROP TRIGGER diffs_unused; DROP INDEX documents_by_diff;"
-    "ALTER TABLE documents DROP COLUMN diff; ALTER TABLE documents DROP COLUMN origin;"
-    "ALTER TABLE documents DROP COLUMN request; ALTER TABLE jobs DROP COLUMN brief; DROP TABLE diffs;"
-    "PRAGMA user_version = 7";
+/* What later versions added is taken away again. */
+#define TO_VERSION_8                                                                             \
+    "ALTER TABLE documents DROP COLUMN request; ALTER TABLE jobs DROP COLUMN brief;"             \
+    "PRAGMA user_version = 8;"
+#define TO_VERSION_7                                                                             \
+    TO_VERSION_8 "DROP TRIGGER diffs_unused; DROP INDEX documents_by_diff;"                      \
+    "ALTER TABLE documents DROP COLUMN diff; ALTER TABLE documents DROP COLUMN origin; DROP TABLE diffs;" \
+    "PRAGMA user_version = 7"
 
 static const char SQL_SHAPE[] =
-    "SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || CASE type WHEN 'table' THEN"
-    " (SELECT group_concat(n, ',') FROM (SELECT name || ' ' || type AS n FROM pragma_table_info(m.name) ORDER BY n))"
+    "SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || CASE type WHEN 'table' "
+    "THEN"
+    " (SELECT group_concat(n, ',') FROM (SELECT name || ' ' || type AS n FROM pragma_table_info(m.name) "
+    "ORDER BY n))"
     " ELSE sql END AS line FROM sqlite_schema AS m WHERE sql IS NOT NULL ORDER BY line)";
 
 static char *text_of(struct store_fixture *here, const char *sql)
@@ -94,25 +99,24 @@ static char *text_of(struct store_fixture *here, const char *sql)
     return text;
 }
 
-static void make_version_7(struct store_fixture *here)
+static void make_older(struct store_fixture *here, const char *script)
 {
     sqlite3 *db = here->store->db;
 
     assert_ok(add_job(here->store, ID, &here->err));
     sqlite3_exec(db, "PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
-    if (sqlite3_exec(db, TO_VERSION_7, NULL, NULL, NULL) != SQLITE_OK)
+    if (sqlite3_exec(db, script, NULL, NULL, NULL) != SQLITE_OK)
         fail_msg("%s", sqlite3_errmsg(db));
     sw_store_close(sw_take(here->store));
 }
 
-static void a_file_of_version_7_becomes_one_of_this_version(void **state)
+static void is_upgraded(struct store_fixture *here, const char *script)
 {
-    struct store_fixture *here = *state;
     sw_autofree char *fresh = text_of(here, SQL_SHAPE), *upgraded = NULL;
     sw_auto(sw_job) struct sw_job job = { 0 };
     sw_autofree char *diff = NULL;
 
-    make_version_7(here);
+    make_older(here, script);
     here->store = sw_store_open(here->dir, false, &here->err);
     assert_non_null(here->store);
     assert_int_equal(number(here, "PRAGMA user_version"), STORE_VERSION);
@@ -128,11 +132,21 @@ static void a_file_of_version_7_becomes_one_of_this_version(void **state)
     assert_int_equal(number(here, "SELECT count(*) FROM jobs"), 2);
 }
 
+static void a_file_of_version_7_becomes_one_of_this_version(void **state)
+{
+    is_upgraded(*state, TO_VERSION_7);
+}
+
+static void a_file_of_version_8_becomes_one_of_this_version(void **state)
+{
+    is_upgraded(*state, TO_VERSION_8);
+}
+
 static void a_file_of_version_7_that_may_only_be_read_is_not_touched(void **state)
 {
     struct store_fixture *here = *state;
 
-    make_version_7(here);
+    make_older(here, TO_VERSION_7);
     here->store = sw_store_open(here->dir, true, &here->err);
     assert_null(here->store);
     assert_int_equal(here->err.code, SW_E_STORE);
@@ -196,7 +210,7 @@ static void many_may_upgrade_the_store_at_once(void **state)
 {
     struct store_fixture *here = *state;
 
-    make_version_7(here);
+    make_older(here, TO_VERSION_7);
     here->store = sw_store_open(here->dir, false, &here->err);
     assert_ok(sw_store_forget(here->store, ID, &here->err));
     assert_int_equal(sqlite3_exec(here->store->db, "PRAGMA foreign_keys = OFF", NULL, NULL, NULL), SQLITE_OK);
@@ -212,6 +226,7 @@ int main(void)
         STORE_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
         STORE_TEST(a_file_made_by_an_older_slipway_is_not_touched),
         STORE_TEST(a_file_of_version_7_becomes_one_of_this_version),
+        STORE_TEST(a_file_of_version_8_becomes_one_of_this_version),
         STORE_TEST(a_file_of_version_7_that_may_only_be_read_is_not_touched),
         STORE_TEST(many_may_make_the_store_at_once),
         STORE_TEST(many_may_upgrade_the_store_at_once),

@@ -241,6 +241,26 @@ static void events_are_wanted_only_where_they_explain(void **state)
     }
 }
 
+/* Also of an object that was trimmed to what is read. */
+static void the_digest_of_the_image_is_that_of_the_jobs_container(void **state)
+{
+#define SUM "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    sw_auto(json) json_t *pod = quoted(POD("0", "00", "Running",
+        ",'containerStatuses':[{'name':'mesh','imageID':'x'},"
+        "{'name':'slipway','imageID':'host/app@" SUM "','state':{'running':{}}}]"));
+    sw_auto(json) json_t *kept = k8s_trim(pod);
+    sw_autofree char *text = sw_json_dump(kept), *pods = sw_format("[%s]", text);
+    struct sw_observation seen;
+
+    (void)state;
+    judge(JOB("1", ""), pods, NULL, &seen);
+    assert_string_equal(seen.image_digest, SUM);
+    sw_observation_done(&seen);
+    judge(JOB("1", ""), "[" POD("0", "00", "Running", RUNNING) "]", NULL, &seen);
+    assert_string_equal(seen.image_digest, "");
+    sw_observation_done(&seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_half_made_object_waits_for_reconcile),
         cmocka_unit_test(a_pod_that_was_replaced_is_an_attempt_of_its_own),
         cmocka_unit_test(events_are_wanted_only_where_they_explain),
+        cmocka_unit_test(the_digest_of_the_image_is_that_of_the_jobs_container),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,11 +78,11 @@ static void say_submitted(const struct run_jobs *jobs)
     platform = job ? sw_json_str(job, "backend_type") : "?";
     outcome = job && jobs->already && !jobs->group[0] ? cli_job_outcome(job) : NULL;
     if (outcome)
-        cli_say_job(cli, id, "was submitted before: %s", outcome);
+        cli_say_job(cli, id, "already exists: %s", outcome);
     else if (!jobs->group[0])
         cli_say_job(cli, id, "submitted to %s", platform);
     else if (jobs->already)
-        cli_say_job(cli, jobs->group, "%zu splits, of which %zu were submitted before",
+        cli_say_job(cli, jobs->group, "%zu splits, of which %zu already existed",
                     json_array_size(jobs->ids), jobs->already);
     else
         cli_say_job(cli, jobs->group, "%zu splits submitted to %s", json_array_size(jobs->ids), platform);

@@ -430,6 +430,23 @@ static const struct api_field report[] = {
 static const struct api_field release[] = {
     VERSION, ALWAYS("release", API_TEXT, "release of slipway, as 0.1.0"), END
 };
+#define USED                                                                                       \
+    ALWAYS("jobs", API_INT, "jobs"), ALWAYS("retries", API_INT, "attempts beyond the first"),      \
+    ALWAYS("running_ms", API_INT, "time they ran"), ALWAYS("waiting_ms", API_INT, "time they waited"), \
+    ALWAYS("gpu_hours", API_NUMBER, "GPUs times hours they ran"),                                  \
+    MAYBE("gpu_idle_share", API_NUMBER, "share of them without work, from 0 to 1, where it is known"), \
+    MAYBE("cost", API_NUMBER, "of those that have a price"),                                       \
+    ALWAYS("unpriced_gpu_hours", API_NUMBER, "GPU hours without a price")
+static const struct api_field used_by[] = {
+    MAYBE("group", API_TEXT, "platform, user, day or value of the label; null: none"), USED, END
+};
+static const struct api_field used_in_all[] = { USED, END };
+static const struct api_field usage[] = {
+    VERSION, MAYBE("by", API_TEXT, "what the rows are grouped by"), MAYBE("label", API_TEXT, "key of the label"),
+    MAYBE("since_at", API_TIME, "what was used since then"), ALWAYS("until_at", API_TIME, "and until then"),
+    ALWAYS("rows", API_LIST, "each group", used_by), ALWAYS("total", API_OBJECT, "all of them", used_in_all),
+    UNREACHABLE, END
+};
 static const struct api_field failure[] = {
     VERSION, ALWAYS("error", API_OBJECT, "what went wrong", error), END
 };
@@ -457,6 +474,7 @@ const struct api_shape api_shapes[] = {
     { "status", "Everything known about a job.", false, status_one,
       "When several jobs are meant.", status_many },
     { "trust", "With --list: files that are trusted.", false, trust },
+    { "usage", "What jobs used.", false, usage },
     { "version", "The release of the program.", false, release },
     { "watch", "One job per line, for each change.", true, watch },
     { "watcher", "The process that looks after detached jobs.", false, watcher },

@@ -8,16 +8,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static json_t *time_or_null(int64_t at_ms)
-{
-    char text[40];
-
-    if (!at_ms)
-        return json_null();
-    sw_time_format(at_ms, text);
-    return json_string(text);
-}
-
 static int check(const struct sw_usage_options *options, enum api_usage_by *by, struct sw_error *err)
 {
     if (api_usage_by(options->by, by, err) < 0)
@@ -28,7 +18,7 @@ static int check(const struct sw_usage_options *options, enum api_usage_by *by, 
     }
     if (*by != API_USAGE_LABEL && options->label) {
         sw_fail(err, SW_E_USAGE, "'%s' is the key of a label, and usage is not grouped by label",
-            options->label);
+                options->label);
         return sw_hint(err, "slipway usage --by label %s", options->label);
     }
     return 0;
@@ -52,9 +42,9 @@ char *sw_usage(struct sw_session *session, const struct sw_usage_options *option
     api_usage_init(&usage, by, options->since_ms, sw_now_ms(), prices);
     if (sw_store_used(session->store, options->since_ms, options->label, api_usage_add, &usage, err) < 0)
         return NULL;
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_STR("by", options->by), SW_STR("label", options->label),
-        SW_SUB("since_at", time_or_null(options->since_ms)), SW_SUB("until_at", time_or_null(usage.now_ms)),
+    return api_document("usage", sw_json_object(
+        SW_STR("by", options->by), SW_STR("label", options->label),
+        SW_SUB("since_at", api_time(options->since_ms)), SW_SUB("until_at", api_time(usage.now_ms)),
         SW_SUB("rows", api_usage_rows(&usage)), SW_SUB("total", api_usage_total(&usage)),
         SW_SUB_COPY("unreachable", unreachable)));
 }

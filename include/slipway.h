@@ -224,7 +224,8 @@ SW_API char *sw_trust_look(struct sw_session *session, const char *path, struct 
 SW_API int sw_trust(struct sw_session *session, const char *path, const char *sha256,
                     struct sw_error *err);
 SW_API int sw_untrust(struct sw_session *session, const char *path, struct sw_error *err);
-/* {"version","files": [{"path","sha256","at","trusted"}]}; false: it is gone or has another content by now. */
+/* {"version","files": [{"path","sha256","at","trusted"}]}; false: it is gone or has another content by
+ * now. */
 SW_API char *sw_trusted(struct sw_session *session, struct sw_error *err);
 
 /* ---- look ----------------------------------------------------------------------------- */
@@ -510,7 +511,8 @@ SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error
 /* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
 SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
 
-/* Copy a job's results into a local folder. JSON as of sw_copy(), null where the platform does not tell. Links stay links; one that leads out of the results is left out. */
+/* Copy a job's results into a local folder. JSON as of sw_copy(), null where the platform does not say. Links
+ * stay links; one that leads out of the results is left out. */
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
 struct sw_copy_options;
@@ -574,8 +576,8 @@ SW_API char *sw_copy(struct sw_session *session, const char *from, const char *t
  * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
 SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
                          struct sw_error *err);
-/* Is something there, and may we read it? {"version","uri","exists","kind","size","etag","error"}. A bucket that does
- * not exist is SW_E_NOT_FOUND. */
+/* Is something there, and may we read it? {"version","uri","exists","kind","size","etag","error"}. A bucket
+ * that does not exist is SW_E_NOT_FOUND. */
 SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
 /* Take over a job that this store never saw. Of a plan that is not signed with this user's key,
@@ -630,12 +632,12 @@ SW_API char *sw_translate_job(const char *file, const char *tool, const char *se
 SW_API char *sw_schema(struct sw_error *err);
 
 /* JSON Schema of the document that `slipway VERB -o json` prints, which is the one of the function behind it:
- * "status", "ps", "events", ...; "error" for what an error looks like there. With "x-lines": true it is that of
- * each line. SW_E_NOT_FOUND: there is none. */
+ * "status", "ps", "events", ...; "error" for what an error looks like there. With "x-lines": true it is that
+ * of each line. SW_E_NOT_FOUND: there is none. */
 SW_API char *sw_output_schema(const char *verb, struct sw_error *err);
 
-/* Is everything in order here? {"version","ok","checks": [{"check","ok","message","fix"}]}; `ok` of a check is
- * null for a platform that is not set up here (no job was sent to it, and it does not answer). */
+/* Is everything in order here? {"version","ok","checks": [{"check","ok","message","fix"}]}; `ok` of a check
+ * is null for a platform that is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
 /* Can this machine run GPU containers of `backend`, "docker" or "kubernetes"? Driver, container toolkit and

@@ -197,8 +197,8 @@ int api_job_verify(struct sw_session *session, const struct api_job *job, struct
 /* Both: for verbs that change something there, or believe that something is not there. */
 int api_job_reach(struct sw_session *session, const char *id, struct api_job *out,
                   struct sw_error *err);
-/* exec.c: a job that runs, with a rank of this number; one that is just starting is waited for. SW_E_CONFLICT:
- * it does not run. */
+/* exec.c: a job that runs, with a rank of this number; one that is just starting is waited for.
+ * SW_E_CONFLICT: it does not run. */
 int api_job_running(struct sw_session *session, const char *id, int replica, struct api_job *out,
                     struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }

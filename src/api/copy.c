@@ -207,6 +207,7 @@ char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error 
         sw_transfer_stat(with.client, uri, &found, err) < 0)
         return NULL;
     return api_document_other("check", sw_json_object(
-        SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE), SW_STR("kind", kinds[found.kind]),
+        SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
+        SW_STR("kind", kinds[found.kind]),
         found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size), SW_STR("etag", found.etag)));
 }

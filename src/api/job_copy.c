@@ -179,8 +179,9 @@ static char *finish(struct job_copying *copy, int status, const char *to, struct
         return sw_null(sw_pass(err, &said));
     if (status == 1)
         api_warn(copy->session, said.message);
-    return api_document("cp", sw_json_object(SW_INT("files", copy->count.files), SW_INT("bytes", copy->count.bytes),
-                                   SW_STR("to", to ? to : copy->made)));
+    return api_document("cp", sw_json_object(
+        SW_INT("files", copy->count.files), SW_INT("bytes", copy->count.bytes),
+        SW_STR("to", to ? to : copy->made)));
 }
 
 char *sw_copy_from_job(struct sw_session *session, const char *id, int replica, const char *path,

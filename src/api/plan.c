@@ -123,8 +123,8 @@ static int hint_dotenv(const struct api_plan *made, const json_t *refused, struc
     sw_auto(sw_buf) struct sw_buf file = SW_BUF_INIT;
 
     sw_buf_add_quoted(&file, made->folder->dotenv.path);
-    return sw_hint(err, "the .env of this folder gives %s and is not trusted: read it, then: slipway trust %s",
-                   name, sw_buf_text(&file));
+    return sw_hint(err, "the .env of this folder gives %s and is not trusted: read it, then: "
+                        "slipway trust %s", name, sw_buf_text(&file));
 }
 
 /* ---- the plan ----------------------------------------------------------------------------------- */

@@ -94,7 +94,7 @@ static const struct api_field attempts[] = {
     MAYBE("ended_at", API_TIME, "when it ended"),                                                  \
     ALWAYS("updated_at", API_TIME, "when something last changed"),                                 \
     MAYBE("seen_at", API_TIME, "when its platform last answered"),                                 \
-    MAYBE("next_attempt_at", API_TIME, "when it is tried again"),                                  \
+    MAYBE("next_attempt_at", API_TIME, "when it is retried"),                                  \
     MAYBE("expected_start_at", API_TIME, "when the platform expects to start it"),                 \
     MAYBE("starts_in_ms", API_INT, "how long until one of the two"),                               \
     MAYBE("progress", API_OBJECT, "how far its log says it is", api_shape_progress),               \
@@ -147,7 +147,7 @@ static const struct api_field watch[] = { VERSION, JOB_ROW, END };
 /* ---- about jobs ----------------------------------------------------------------------------------- */
 
 static const struct api_field retry[] = {
-    ALWAYS("again", API_BOOL, "whether it is tried again by itself"),
+    ALWAYS("again", API_BOOL, "whether it is retried automatically"),
     MAYBE("why", API_TEXT, "why, or why not"),
     MAYBE("at", API_TIME, "when"),
     END
@@ -177,7 +177,7 @@ static const struct api_field event_data[] = {
     WHERE_MEANT("attempt", API_INT, "number of the attempt", NULL, "number"),
     WHERE_MEANT("status", API_TEXT, "new status", NULL, "state"),
     WHERE_MEANT("backend_job_id", API_TEXT, "its name on the platform", NULL, "remote_id"),
-    WHERE_MEANT("next_attempt_at", API_TIME, "when it is tried again", NULL, "not_before_ms"),
+    WHERE_MEANT("next_attempt_at", API_TIME, "when it is retried", NULL, "not_before_ms"),
     WHERE_MEANT("since", API_TIME, "since when", NULL, "since_ms"),
     END
 };
@@ -409,7 +409,7 @@ static const struct api_field hello[] = {
     ALWAYS("release", API_TEXT, "release of slipway that it is", NULL, "version"),
     ALWAYS("pid", API_INT, "process id"),
     MAYBE("started_at", API_TIME, "when it began", NULL, "started_ms"),
-    ALWAYS("state_dir", API_TEXT, "its state folder"), ALWAYS("jobs", API_INT, "jobs it looks after"),
+    ALWAYS("state_dir", API_TEXT, "its state folder"), ALWAYS("jobs", API_INT, "jobs it watches"),
     ALWAYS("notices", API_INT, "hooks and notifications that are due"),
     MAYBE("looked_at", API_TIME, "when it last asked the platforms", NULL, "looked_ms"),
     ALWAYS("interval_ms", API_INT, "how often it asks"), UNREACHABLE, END
@@ -442,7 +442,8 @@ static const struct api_field used_by[] = {
 };
 static const struct api_field used_in_all[] = { USED, END };
 static const struct api_field usage[] = {
-    VERSION, MAYBE("by", API_TEXT, "what the rows are grouped by"), MAYBE("label", API_TEXT, "key of the label"),
+    VERSION, MAYBE("by", API_TEXT, "what the rows are grouped by"),
+    MAYBE("label", API_TEXT, "key of the label"),
     MAYBE("since_at", API_TIME, "what was used since then"), ALWAYS("until_at", API_TIME, "and until then"),
     ALWAYS("rows", API_LIST, "each group", used_by), ALWAYS("total", API_OBJECT, "all of them", used_in_all),
     UNREACHABLE, END
@@ -477,7 +478,7 @@ const struct api_shape api_shapes[] = {
     { "usage", "What jobs used.", false, usage },
     { "version", "The release of the program.", false, release },
     { "watch", "One job per line, for each change.", true, watch },
-    { "watcher", "The process that looks after detached jobs.", false, watcher },
+    { "watcher", "The process that watches detached jobs.", false, watcher },
     { "why", "Why a job failed or is waiting.", false, why_one, "When several jobs are meant.", why_many },
     { 0 }
 };

@@ -262,7 +262,8 @@ char *sw_trusted(struct sw_session *session, struct sw_error *err)
 
         json_array_append_new(rows, sw_json_object(
             SW_STR("path", path), SW_STR("sha256", sw_json_str(entry, "sha256")),
-            SW_INT("at_ms", sw_json_int(entry, "at_ms", 0)), SW_BOOL("trusted", sw_json_bool(now, "trusted", false))));
+            SW_INT("at_ms", sw_json_int(entry, "at_ms", 0)),
+            SW_BOOL("trusted", sw_json_bool(now, "trusted", false))));
     }
     return api_document("trust", sw_json_object(SW_SUB("files", sw_take(rows))));
 }

@@ -121,7 +121,8 @@ json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct
 /* Say which platforms did not answer. */
 void cli_say_unreachable(const struct cli *cli, const json_t *document);
 
-/* Answers about each of `ids` as one document: of one named job the answer itself, else {"version","jobs"}. */
+/* Answers about each of `ids` as one document: of one named job the answer itself, else
+ * {"version","jobs"}. */
 json_t *cli_one_or_many(const struct cli_args *args, const json_t *ids, const json_t *answers);
 
 enum sw_state cli_state_called(const char *name);

@@ -147,7 +147,7 @@ static int compile(const char *pattern, regex_t *out, struct sw_error *err)
     regerror(problem, out, why, sizeof why);
     sw_fail(err, SW_E_USAGE, "--grep '%s': %s", pattern, why);
     return sw_hint(err, "a pattern is a POSIX extended regular expression, as for 'grep -E'; put a backslash "
-                        "before a character that stands for itself");
+                        "before a character that is meant literally");
 }
 
 static int logs_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)

@@ -89,7 +89,8 @@ static const char *const familiar[][2] = {
     { "prune", "gc" }, { "clean", "gc" }, { "download", "get" }, { "fetch", "get" }, { "pull", "get" },
     { "copy", "cp" }, { "sync", "cp" }, { "sinfo", "inventory" }, { "gpus", "inventory" },
     { "nodes", "inventory" }, { "import", "adopt" }, { "validate", "preflight" }, { "dryrun", "plan" },
-    { "monitor", "top" }, { "port-forward", "forward" }, { "tunnel", "forward" }, { "dashboard", "top" }, { "backends", "platforms" }, { "clouds", "platforms" },
+    { "monitor", "top" }, { "port-forward", "forward" }, { "tunnel", "forward" }, { "dashboard", "top" },
+    { "backends", "platforms" }, { "clouds", "platforms" },
 };
 
 static const char *familiar_word(const char *name)

@@ -92,7 +92,7 @@ static int add_braced(const struct spec_variables *from, const char **at, int de
     sw_autofree char *name = sw_strndup(inside, length);
 
     if (!end)
-        return refuse(why, sw_strdup("a '${' has no '}' behind it; $$ stands for a dollar sign"));
+        return refuse(why, sw_strdup("a '${' has no '}' behind it; $$ is a dollar sign"));
     if (length == 0 || (rest != end && strncmp(rest, ":-", 2) != 0) || depth >= DEPTH_MAX) {
         sw_autofree char *whole = sw_strndup(inside, (size_t)(end - inside));
         sw_autofree char *shown = spec_shown(whole);

@@ -314,7 +314,7 @@ struct sw_translation *sw_translate(const struct sw_translate_input *input, stru
     enum tool tool = TOOLS;
 
     if (strlen(input->text) != input->length || !sw_text_is_utf8(input->text))
-        return sw_null(sw_fail(err, SW_E_SPEC, "%s: this is not a text in UTF-8", input->name));
+        return sw_null(sw_fail(err, SW_E_SPEC, "%s: this is not UTF-8 text", input->name));
     if (!script)
         document = sw_document_parse(input->text, input->length, format_of(input), input->name, err);
     if ((!script && !document) || choose_tool(input, document, &tool, err) < 0)

@@ -389,8 +389,8 @@ static void remove_folder(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Removes the folder once nobody holds the other end of the pipe: when the test is over, or was killed with all
- * that ran it. Then the kernel may still be ending its processes, and they write a moment longer. */
+/* Removes the folder once the other end of the pipe is closed: when the test is over, or was killed with
+ * all that ran it. Then the kernel may still be ending its processes, and they write a moment longer. */
 static pid_t remove_at_the_end(const char *path, int *line)
 {
     int ends[2];
@@ -401,7 +401,7 @@ static pid_t remove_at_the_end(const char *path, int *line)
         die("pipe");
     if (pid == 0) {
         setsid();
-        for (int fd = 0; fd < 3; fd++)       /* whoever reads our output waits for its end */
+        for (int fd = 0; fd < 3; fd++)       /* the reader of our output waits for its end */
             close(fd);
         close(ends[1]);
         while (read(ends[0], &byte, 1) > 0)

@@ -38,7 +38,7 @@ static int running_pod(struct sw_connection *conn, const struct sw_jobref *job, 
         return -1;
     return pod->life == SW_LOG_GROWS
                ? 0 : sw_fail(err, SW_E_CONFLICT, "its pod %s", pod->life == SW_LOG_ENDED
-                                                                   ? "is over" : "has not started yet");
+                                                                   ? "has finished" : "has not started yet");
 }
 
 int kubernetes_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,

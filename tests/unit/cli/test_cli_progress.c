@@ -38,10 +38,10 @@ static void words_and_pace_tell_what_is_known_and_nothing_else(void **state)
         { "{\"progress\":{\"step\":1,\"steps\":3,\"rate\":0.02,\"fraction\":0.3}}", "step 1/3",
           "50.0 s/step" },
         { "{\"progress\":{\"fraction\":0.42}}", "42%", "" },
-        { "{\"progress\":{\"fraction\":0.5,\"seen_at\":\"1970-01-01T00:15:40Z\"},\"duration_ms\":120000}", "50%",
-          "0s left" },
-        { "{\"progress\":{\"fraction\":0.5,\"seen_at\":\"1970-01-01T00:16:30Z\"},\"duration_ms\":70000}", "50%",
-          "50s left" },
+        { "{\"progress\":{\"fraction\":0.5,\"seen_at\":\"1970-01-01T00:15:40Z\"},\"duration_ms\":120000}",
+          "50%", "0s left" },
+        { "{\"progress\":{\"fraction\":0.5,\"seen_at\":\"1970-01-01T00:16:30Z\"},\"duration_ms\":70000}",
+          "50%", "50s left" },
     };
 
     (void)state;

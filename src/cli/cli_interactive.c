@@ -72,7 +72,7 @@ static int await_running(struct cli *cli, const char *id, struct sw_error *err)
     }
 }
 
-/* A terminal that closes signals the leader of its session alone: on this machine the command gets it from us. */
+/* A terminal that closes signals the leader of its session alone: on this machine we pass it on. */
 static void pass_on(int number)
 {
     cli_interrupt_note(number);

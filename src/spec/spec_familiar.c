@@ -39,8 +39,8 @@ static const struct {
     { "job_recovery", "retry" }, { "max_retries", "retry.max" }, { "retries", "retry.max" },
     { "files", "code" }, { "packager", "code" }, { "repos", "code" },
     { "checkpoint_dir", "checkpoint" },
-    { "model", NULL, "a model is not known by its name here: give its 'image' and 'command'" },
-    { "action", NULL, "an action is not known by its name here: write it into 'command'" },
+    { "model", NULL, "models have no names here: give 'image' and 'command'" },
+    { "action", NULL, "actions have no names here: write it in 'command'" },
 };
 
 char *spec_familiar(const char *word)

@@ -97,7 +97,7 @@ static int add_braced(const struct spec_variables *from, const char **at, int de
         sw_autofree char *whole = sw_strndup(inside, (size_t)(end - inside));
         sw_autofree char *shown = spec_shown(whole);
 
-        return refuse(why, sw_format("'${%s}' is neither ${NAME} nor ${NAME:-DEFAULT}; $$ stands for a "
+        return refuse(why, sw_format("'${%s}' is neither ${NAME} nor ${NAME:-DEFAULT}; $$ is for a "
                                      "dollar sign", shown));
     }
     *at = end + 1;

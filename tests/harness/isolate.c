@@ -395,9 +395,11 @@ static pid_t remove_at_the_end(const char *path, int *line)
 {
     int ends[2];
     char byte;
-    pid_t pid;
+    pid_t pid = -1;
 
-    if (pipe2(ends, O_CLOEXEC) != 0 || (pid = fork()) < 0)
+    if (pipe2(ends, O_CLOEXEC) == 0)
+        pid = fork();
+    if (pid < 0)
         die("pipe");
     if (pid == 0) {
         setsid();

@@ -156,11 +156,11 @@ static void as_json_each_line_is_an_object(void **state)
     (void)state;
     got[length] = '\0';
     assert_string_equal(got,
-        "{\"job\":\"train-k3\",\"rank\":0,\"at\":\"2026-05-21T22:50:54.123000+00:00\","
+        "{\"version\":1,\"job\":\"train-k3\",\"rank\":0,\"at\":\"2026-05-21T22:50:54.123000+00:00\","
         "\"line\":\"a \\\"b\\\"\"}\n"
-        "{\"job\":\"train-k3\",\"rank\":0,\"at\":\"2026-05-21T22:50:54.123000+00:00\","
+        "{\"version\":1,\"job\":\"train-k3\",\"rank\":0,\"at\":\"2026-05-21T22:50:54.123000+00:00\","
         "\"line\":\"c\xef\xbf\xbd\"}\n"
-        "{\"job\":\"train-k3\",\"rank\":1,\"at\":null,\"line\":\"end\"}\n");
+        "{\"version\":1,\"job\":\"train-k3\",\"rank\":1,\"at\":null,\"line\":\"end\"}\n");
 }
 
 static void a_reader_that_left_is_noticed(void **state)

@@ -126,7 +126,7 @@ static void more_than_the_machine_has_is_refused_with_both_numbers(void **state)
 {
     struct fixture *here = *state;
     double cpus = room_of_machine().cpus;
-    sw_autofree char *expected = sw_format("asks for %g CPUs, this machine has %g", cpus * 2, cpus);
+    sw_autofree char *expected = sw_format("asks for %g CPUs; this machine has %g", cpus * 2, cpus);
     struct sw_error err = { 0 };
 
     fixture_command(here, "true");

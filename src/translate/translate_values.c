@@ -167,18 +167,13 @@ static void prepend(struct translating *at, int line, const char *what, const ch
     translate_command(at, line, what, whole, NULL);
 }
 
-/* The one place that knows whether a job file has `setup`. */
 void translate_setup(struct translating *at, int line, const char *what, const char *text,
                      const struct translate_variable *variables)
 {
     sw_autofree char *renamed = rename_variables(at, line, text, variables);
 
-    if (is_blank(renamed))
-        return;
-    if (sw_option_find(sw_spec_keys, "setup"))
+    if (!is_blank(renamed))
         translate_set(at, line, what, "setup", renamed);
-    else
-        prepend(at, line, what, renamed);
 }
 
 /* ---- variables and data ---------------------------------------------------------------------------- */

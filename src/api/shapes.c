@@ -32,11 +32,13 @@ json_t *api_time(int64_t at_ms)
     return json_string(text);
 }
 
+/* Six digits, and of large numbers, such as money, three behind the point. */
 static json_t *rounded(const json_t *number)
 {
-    char text[32];
+    double value = json_real_value(number);
+    char text[400];
 
-    snprintf(text, sizeof text, "%.6g", json_real_value(number));
+    snprintf(text, sizeof text, value > -1000 && value < 1000 ? "%.6g" : "%.3f", value);
     return json_real(strtod(text, NULL));
 }
 

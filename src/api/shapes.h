@@ -18,7 +18,7 @@ enum api_type {
     API_TIME,          /* ISO 8601, UTC; stored as milliseconds since 1970 */
     API_INT,
     API_POSITIVE,      /* 0 means "none" where it comes from */
-    API_NUMBER,        /* six digits are enough for people and programs */
+    API_NUMBER,        /* rounded for people; programs need no more */
     API_BOOL,
     API_OBJECT,
     API_LIST,          /* of objects, or of anything without `fields` */

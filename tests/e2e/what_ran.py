@@ -105,7 +105,7 @@ class WhatRan(Fixture):
                         "--", "train")
         known, card = self.known("train-1"), self.card("train-1")
         self.assertEqual((known["gpus"], known["gpu_type"], known["nodes"]), (4, "H100", 2), job)
-        self.assertGreater(known["gpu_hours"], 8 * 1 / 3600)
+        self.assertGreater(known["gpu_hours"], 8 * 1 / 3600 - 1e-6)
         self.assertRegex(card, r"(?m)^  resources +4 x H100 on each of 2 nodes")
         self.assertRegex(card, r"(?m)^  GPU hours +0\.0")
 
@@ -282,18 +282,18 @@ class Usage(Fixture):
         total = document["total"]
         self.assertEqual((total["jobs"], total["retries"], total["cost"], total["gpu_idle_share"]), (3, 0, None, None))
         self.assertGreaterEqual(total["gpu_hours"], 4 * 3 / 3600 - 1e-6)
-        self.assertAlmostEqual(sum(row["gpu_hours"] for row in document["rows"]), total["gpu_hours"])
+        self.assertAlmostEqual(sum(row["gpu_hours"] for row in document["rows"]), total["gpu_hours"], 5)
         self.assertEqual({row["group"] for row in self.usage("--by", "platform")["rows"]}, {"rehearsal", "local"})
         self.assertEqual([row["group"] for row in self.usage("--by", "user")["rows"]],
                          [pwd.getpwuid(os.geteuid()).pw_name])
-        self.assertEqual(sum(row["gpu_hours"] for row in self.usage("--by", "day")["rows"]), total["gpu_hours"])
+        self.assertAlmostEqual(sum(row["gpu_hours"] for row in self.usage("--by", "day")["rows"]), total["gpu_hours"], 5)
         self.assertEqual(self.usage("--since", "2100-01-01")["total"]["jobs"], 0)
 
         profiles = self.home / ".config" / "slipway" / "profiles.toml"
         profiles.parent.mkdir(parents=True, exist_ok=True)
         profiles.write_text("[prices]\nh100 = 3600\n")
         priced = self.usage()["total"]
-        self.assertAlmostEqual(priced["cost"], 3600 * priced["gpu_hours"])
+        self.assertAlmostEqual(priced["cost"], 3600 * priced["gpu_hours"], 3)
         table = self.ends(0, "usage", "--by", "label", "team").stdout.decode()
         self.assertRegex(table, r"(?m)^GROUP +JOBS +GPU HOURS +WAITED +RAN +RETRIES +IDLE GPUS +COST$")
         self.assertRegex(table, r"(?m)^total +3 ")

@@ -4,7 +4,8 @@
 # exit code. Keys such as Ctrl-C are for the command. POSIX sh.
 
 f=/tmp/.slipway-$SLIPWAY_JOB_ID
-echo $$ >"$f.pid"
+until [ -d "$f" ]; do sleep 1; done
+echo $$ >"$f/pid"
 trap : INT QUIT
 if [ $# -eq 0 ]; then
     set -- sh
@@ -12,6 +13,6 @@ if [ $# -eq 0 ]; then
 fi
 "$@"
 code=$?
-echo "$code" >"$f.new"
-mv -f "$f.new" "$f.end"
+echo "$code" >"$f/new"
+mv -f "$f/new" "$f/end"
 exit "$code"

@@ -55,11 +55,13 @@ static const char *const hidden_variables[] = {
     "SLIPWAY_DOCKER_", "SLIPWAY_GPU_LEASE_DIR", "SLIPWAY_SSH_COUNTERS",
 };
 
-/* Of the user's own home, as the passwd file names it: ssh and others do not ask for HOME. */
+/* Of the user's own home, as the passwd file names it: ssh and others do not ask for HOME. What a login shell
+ * reads there may do anything, such as wait a minute for a lock. */
 static const char *const hidden_settings[] = {
     ".ssh", ".docker", ".kube", ".aws", ".ngc", ".slurm", ".brev", ".lepton", ".runai",
     ".huggingface", ".netrc", ".cache/huggingface", ".config/slipway", ".config/containers",
     ".local/state/slipway", ".local/share/containers",
+    ".profile", ".bash_profile", ".bash_login", ".bashrc", ".zshenv", ".zprofile", ".zshrc", ".config/fish",
 };
 
 static const char *const hidden_folders[] = {

@@ -48,8 +48,11 @@ struct sw_session {
     size_t folder_count;
     struct connection *connections;
     size_t connection_count;
+    struct api_seen_git *seen_git; /* what git said last (origin.c); NULL: it was not asked */
     struct api_kept *kept;         /* of a watcher: what it was given, owned; NULL: this is none */
 };
+
+void api_seen_git_free(struct api_seen_git *seen);
 
 struct sw_request {
     struct sw_document *job;       /* NULL: flags only */

@@ -2,12 +2,10 @@
 /*
  * origin.c - what ran: who submitted a job, from where, with which request, and what its repository said.
  *
- * Written down once, at the submit, beside the plan:
- * {"user","host","version","file","folder","profile","command",
- * "sources","git"}, and the request, {"job","flags","argv","base_dir"}, from which the job can be made
- * again. A request
- * holds names of secrets, never values; the command as it is shown and what was not committed pass the
- * redactor.
+ * Written down once, at the submit, beside the plan: {"user","host","version","file","folder","profile",
+ * "command","sources","git"}, and the request, {"job","flags","argv","base_dir"}, from which the job can be
+ * made again. A request holds names of secrets, never values; the command as it is shown and what was not
+ * committed pass the redactor.
  */
 #include "api/api_internal.h"
 
@@ -16,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/git.h"
@@ -47,6 +46,48 @@ static char *user_name(void)
     return user ? sw_strdup(user->pw_name) : sw_format("uid-%ld", (long)geteuid());
 }
 
+/* A program that submits a thousand jobs in a row does not ask git a thousand times. */
+enum { SEEN_FOR_MS = 1000 };
+
+struct api_seen_git {
+    char *folder;
+    int64_t at_ms;                   /* when it had answered; monotonic */
+    struct sw_git git;
+};
+
+void api_seen_git_free(struct api_seen_git *seen)
+{
+    if (!seen)
+        return;
+    free(seen->folder);
+    sw_git_done(&seen->git);
+    free(seen);
+}
+
+static void look_at_git(struct sw_session *session, const char *folder, struct sw_git *out)
+{
+    struct api_seen_git *seen;
+    bool known;
+
+    pthread_mutex_lock(&session->lock);
+    seen = session->seen_git;
+    known = seen && sw_monotonic_ms() < seen->at_ms + SEEN_FOR_MS && strcmp(seen->folder, folder) == 0;
+    if (known)
+        sw_git_copy(&seen->git, out);
+    pthread_mutex_unlock(&session->lock);
+    if (known)
+        return;
+    sw_git_look(folder, session->state_dir, out);
+    seen = sw_new(struct api_seen_git);
+    seen->folder = sw_strdup(folder);
+    seen->at_ms = sw_monotonic_ms();
+    sw_git_copy(out, &seen->git);
+    pthread_mutex_lock(&session->lock);
+    api_seen_git_free(session->seen_git);
+    session->seen_git = seen;
+    pthread_mutex_unlock(&session->lock);
+}
+
 static json_t *git_json(const struct sw_git *git)
 {
     bool dirty = git->diff.length > 0 || git->untracked > 0;
@@ -72,7 +113,7 @@ void api_origin(struct sw_session *session, const struct sw_request *request, co
     char host[SW_HOST_SIZE];
 
     sw_host_name(host);
-    sw_git_look(plan->base_dir ? plan->base_dir : ".", session->state_dir, &git);
+    look_at_git(session, plan->base_dir ? plan->base_dir : ".", &git);
     out->diff = git.diff.length ? api_clean(redactor, git.diff.data, git.diff.length) : NULL;
     out->request = request_json(request, plan->base_dir);
     out->document = sw_json_object(

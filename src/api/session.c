@@ -86,6 +86,7 @@ void api_release(void *context)
     api_kept_free(session->kept);
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
+    api_seen_git_free(session->seen_git);
     sw_store_close(session->store);
     sw_refresh_pool_free(session->pool);
     pthread_mutex_destroy(&session->lock);

@@ -269,6 +269,16 @@ void sw_git_look(const char *folder, const char *state_dir, struct sw_git *out)
         look_at_changes(&ask, out);
 }
 
+void sw_git_copy(const struct sw_git *git, struct sw_git *out)
+{
+    *out = *git;
+    out->root = git->root ? sw_strdup(git->root) : NULL;
+    out->branch = git->branch ? sw_strdup(git->branch) : NULL;
+    out->commit = git->commit ? sw_strdup(git->commit) : NULL;
+    out->diff = (struct sw_buf)SW_BUF_INIT;
+    sw_buf_add_bytes(&out->diff, git->diff.data, git->diff.length);
+}
+
 void sw_git_done(struct sw_git *git)
 {
     free(git->root);

@@ -24,9 +24,10 @@ struct sw_git {
 
 /* Of the repository that `folder` is in; without one no program is started. The folder may come from anyone:
  * nothing of the repository's own configuration is used, so that no program that it names is run.
- * `state_dir` keeps
- * a repository of ours, which is made when it is needed first. Takes a few seconds at most. */
+ * `state_dir` keeps a repository of ours, which is made when it is needed first. Takes a few seconds at
+ * most. */
 void sw_git_look(const char *folder, const char *state_dir, struct sw_git *out);
+void sw_git_copy(const struct sw_git *git, struct sw_git *out);
 void sw_git_done(struct sw_git *git);
 static inline void sw_git_auto(struct sw_git *git) { sw_git_done(git); }
 

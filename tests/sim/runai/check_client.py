@@ -296,7 +296,7 @@ def refusals_of_the_service_reach_the_user(here):
 
 
 def what_is_too_long_is_named(here):
-    here.refused("dgxcloud_max_args_chars", "the workload's args have 16 characters, and 10 are allowed",
+    here.refused("dgxcloud_max_args_chars", "the workload's args have 16 characters; 10 are allowed",
                  runai={"dgxcloud_max_args_chars": 10})
     here.refused("env.LONG", "9001", env={"LONG": "x" * 9001})
     here.file("code/big", base64.b64encode(random.Random(1).randbytes(1 << 20)).decode())

@@ -391,7 +391,8 @@ const struct command command_status = {
     .description =
         "Show a card for each job: its state and why, exit code, times, progress, its attempts, and "
         "where its results are; of one running job, the CPUs, memory and GPUs it uses. With -o json, one "
-        "named job is one object; several are {\"version\", \"jobs\"}. Without JOB, the newest job is shown. How to name jobs: slipway help selectors.",
+        "named job is one object; several are {\"version\", \"jobs\"}. Without JOB, the newest job is "
+        "shown. How to name jobs: slipway help selectors.",
     .example = "slipway status last\nslipway status last -o json",
     .flags = status_flags,
     .shared = { cli_output_jobs },

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_use.c - what a job says it uses: each fact, or null.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +24,8 @@ static void each_fact_is_read_or_null(void **state)
         { "memory 99999999999999999999999\n", "{\"cpu_seconds\":null,\"memory_bytes\":null,\"gpus\":[]}" },
         { "gpu 0, GPU-1a2b, 00000000:01:00.0, 81559, 1024, 45, 0, NVIDIA H200\ngpu nonsense\n",
           "{\"cpu_seconds\":null,\"memory_bytes\":null,\"gpus\":[{\"uuid\":\"GPU-1a2b\","
-          "\"name\":\"NVIDIA H200\",\"used_percent\":45,\"memory_used\":1073741824,\"memory_total\":85520809984}]}" },
+          "\"name\":\"NVIDIA H200\",\"used_percent\":45,\"memory_used\":1073741824,"
+          "\"memory_total\":85520809984}]}" },
         { "gpu 1, GPU-3c, 00000000:01:00.0, 1, 0, [N/A], [N/A], T4\n",
           "{\"cpu_seconds\":null,\"memory_bytes\":null,\"gpus\":[{\"uuid\":\"GPU-3c\",\"name\":\"T4\","
           "\"used_percent\":null,\"memory_used\":0,\"memory_total\":1048576}]}" },

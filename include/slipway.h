@@ -461,6 +461,12 @@ SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int 
 SW_API int sw_check_terminal(struct sw_session *session, const struct sw_request *request,
                              struct sw_error *err);
 
+/* What a running job uses: { "version", "job", "at", "cpu_seconds", "cpus" (on average since it started),
+ * "memory_bytes", "gpus": [{ "uuid", "name", "used_percent", "memory_used", "memory_total" }] }, null where
+ * it is not known. Rank 0 is asked, where the platform does not measure its jobs itself: for one job, not
+ * for many. SW_E_CONFLICT: it does not run; SW_E_UNSUPPORTED: there is no way to it. */
+SW_API char *sw_use(struct sw_session *session, const char *id, struct sw_error *err);
+
 /* A TCP port of a job, at a port of this machine's loopback address. */
 #define SW_FORWARD_SAME (-1)
 struct sw_forward {

@@ -100,7 +100,7 @@ static const struct api_field attempts[] = {
     MAYBE("progress", API_OBJECT, "how far its log says it is", api_shape_progress),               \
     MAYBE("last_line", API_TEXT, "last line of its log"),                                          \
     MAYBE("last_output_at", API_TIME, "when its log last grew"),                                   \
-    MAYBE("live", API_OBJECT, "memory and GPU use, where the platform measures them"),             \
+    MAYBE("live", API_OBJECT, "CPU, memory and GPU use: what the platform measures, or --use asks"), \
     MAYBE("runner", API_OBJECT, "last report of the runner in the job, as it wrote it"),           \
     ALWAYS("age_ms", API_INT, "since created_at"),                                                 \
     MAYBE("seen_age_ms", API_INT, "since seen_at"),                                                \
@@ -430,6 +430,18 @@ static const struct api_field report[] = {
 static const struct api_field release[] = {
     VERSION, ALWAYS("release", API_TEXT, "release of slipway, as 0.1.0"), END
 };
+static const struct api_field used_gpu[] = {
+    ALWAYS("uuid", API_TEXT, "its UUID"), ALWAYS("name", API_TEXT, "its model"),
+    MAYBE("used_percent", API_INT, "how busy it is"), ALWAYS("memory_used", API_INT, "bytes in use"),
+    ALWAYS("memory_total", API_INT, "bytes it has"), END
+};
+static const struct api_field use[] = {
+    VERSION, ALWAYS("job", API_TEXT, "id of the job"),
+    ALWAYS("at", API_TIME, "when it was measured", NULL, "at_ms"),
+    MAYBE("cpu_seconds", API_NUMBER, "CPU time so far"),
+    MAYBE("cpus", API_NUMBER, "CPUs busy, on average since it started"),
+    MAYBE("memory_bytes", API_INT, "memory in use"), ALWAYS("gpus", API_LIST, "its GPUs", used_gpu), END
+};
 #define USED                                                                                       \
     ALWAYS("jobs", API_INT, "jobs"), ALWAYS("retries", API_INT, "attempts beyond the first"),      \
     ALWAYS("running_ms", API_INT, "time they ran"), ALWAYS("waiting_ms", API_INT, "time they waited"), \
@@ -476,6 +488,7 @@ const struct api_shape api_shapes[] = {
       "When several jobs are meant.", status_many },
     { "trust", "With --list: files that are trusted.", false, trust },
     { "usage", "What jobs used.", false, usage },
+    { "use", "What a running job uses: from sw_use() of the library, `live` of a status.", false, use },
     { "version", "The release of the program.", false, release },
     { "watch", "One job per line, for each change.", true, watch },
     { "watcher", "The process that watches detached jobs.", false, watcher },

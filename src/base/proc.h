@@ -27,6 +27,7 @@ struct sw_proc_stat {
     pid_t pid, parent;
     unsigned long long start_ticks;
     int64_t resident_bytes;
+    int64_t cpu_ticks;                /* with those of the children that it waited for */
 };
 
 int sw_proc_stat(pid_t pid, struct sw_proc_stat *out);   /* -1: no such process, or a zombie */

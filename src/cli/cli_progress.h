@@ -39,4 +39,8 @@ char *cli_progress_cell(const json_t *job, size_t bar_width);
 /* "87% 31/80 GiB": use of the job's GPUs as last seen; owned, "" when nothing is known. */
 char *cli_gpu_cell(const json_t *job);
 
+/* cli_use.c: "3.2 CPUs on average, 1.2 GiB of memory", owned; and all of it, a line for each GPU. */
+char *cli_use_text(const json_t *use);
+void cli_use_card(struct sw_buf *out, const json_t *use);
+
 #endif

@@ -19,13 +19,15 @@
 #include "core/reason.h"
 
 struct status_options {
-    bool stored;
+    bool stored, use;
 };
 
 static const struct cli_flag status_flags[] = {
     CLI_LABEL_FLAG,
     { "stored", 0, NULL, "show stored data without asking the platform", cli_apply_bool,
       offsetof(struct status_options, stored) },
+    { "use", 0, NULL, "with -o json, too: ask a running job for its CPU, memory and GPU use", cli_apply_bool,
+      offsetof(struct status_options, use) },
     { 0 }
 };
 
@@ -124,7 +126,7 @@ static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t
 static void add_progress(struct sw_buf *out, const json_t *job)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT, pace = SW_BUF_INIT;
-    sw_autofree char *gpu = cli_gpu_cell(job);
+    sw_autofree char *gpu = cli_gpu_cell(job), *use = cli_use_text(json_object_get(job, "live"));
     struct cli_progress progress;
 
     if (cli_progress_read(job, &progress)) {
@@ -135,6 +137,7 @@ static void add_progress(struct sw_buf *out, const json_t *job)
             sw_buf_addf(&text, ", %s", sw_buf_text(&pace));
     }
     add_line(out, "progress", sw_buf_text(&text));
+    add_line(out, "use", use);
     add_line(out, "gpu use", gpu);
 }
 
@@ -335,12 +338,28 @@ static void print_names(const json_t *ids)
         cli_printf("%s\n", json_string_value(id));
 }
 
+/* What it uses is asked of one job: by a person, or when it is said. Without an answer the rest is shown. */
+static void add_use(struct cli *cli, const struct status_options *options, json_t *jobs)
+{
+    json_t *job = json_array_get(jobs, 0), *use;
+    struct sw_error why = { 0 };
+
+    if (json_array_size(jobs) != 1 || options->stored || (cli->format != CLI_TABLE && !options->use) ||
+        cli_job_state(job) != SW_RUNNING)
+        return;
+    use = cli_document(sw_use(cli->session, sw_json_str(job, "id"), &why), &why);
+    if (!use && options->use)
+        cli_warn(cli, "%s", why.message);
+    if (use)
+        json_object_set_new(job, "live", use);
+}
+
 static int status_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const struct status_options *options = args->options;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *document = NULL, *one = NULL;
-    const json_t *jobs;
+    json_t *jobs;
 
     if (!ids)
         return -1;
@@ -353,6 +372,7 @@ static int status_run(struct cli *cli, const struct cli_args *args, struct sw_er
         return -1;
     cli_say_unreachable(cli, document);
     jobs = json_object_get(document, "jobs");
+    add_use(cli, options, jobs);
     if (cli->format == CLI_TABLE) {
         print_cards(cli, jobs);
         return 0;
@@ -370,8 +390,9 @@ const struct command command_status = {
     .summary = "show everything known about jobs",
     .description =
         "Show a card for each job: its state and why, exit code, times, progress, its attempts, and "
-        "where its results are. With -o json, one named job is one object; several are {\"version\", "
-        "\"jobs\"}. Without JOB, the newest job is shown. How to name jobs: slipway help selectors.",
+        "where its results are; of one running job, the CPUs, memory and GPUs it uses. With -o json, one "
+        "named job is one object; several are {\"version\", \"jobs\"}. Without JOB, the newest job is "
+        "shown. How to name jobs: slipway help selectors.",
     .example = "slipway status last\nslipway status last -o json",
     .flags = status_flags,
     .shared = { cli_output_jobs },

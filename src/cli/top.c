@@ -167,6 +167,7 @@ static void press(struct top *top, int key)
     case 'l':                           top->view.large_log = !top->view.large_log; break;
     case 'w':                           show_pane(top, TOP_WHY); break;
     case 'a':                           show_pane(top, TOP_ATTEMPTS); break;
+    case 'u':                           show_pane(top, TOP_USE); break;
     case '/':                           top->view.typing = true; break;
     case CLI_KEY_ESCAPE:                top->view.filter[0] = '\0'; break;
     case 'c':                           ask(top, top_cancel, "cancel", false, "has finished already"); break;

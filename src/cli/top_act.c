@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * top_act.c - what a key of `slipway top` asks of a job: cancel, retry, why it failed, its attempts.
+ * top_act.c - what a key of `slipway top` asks of a job: cancel, retry, why it failed, its attempts, what it
+ * uses.
  *
  * Each request is a thread of its own, as a platform may take its time; the screen goes on meanwhile. An
  * action leaves a note in the last line, a question leaves a document for the pane.
@@ -56,10 +57,17 @@ static int list_attempts(struct top_request *request, struct sw_error *err)
     return request->answer ? 0 : -1;
 }
 
+static int measure(struct top_request *request, struct sw_error *err)
+{
+    request->answer = cli_document(sw_use(request->feed->cli->session, request->id, err), err);
+    return request->answer ? 0 : -1;
+}
+
 static const struct top_action canceling = { "cancel", "canceling", "canceled", cancel };
 static const struct top_action retrying = { "retry", "retrying", "submitted again", retry };
 static const struct top_action panes[] = {
     [TOP_WHY] = { "explain", NULL, NULL, explain },
+    [TOP_USE] = { "measure", NULL, NULL, measure },
     [TOP_ATTEMPTS] = { "list the attempts of", NULL, NULL, list_attempts },
 };
 

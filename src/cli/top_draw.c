@@ -65,6 +65,7 @@ static const char *const help_lines[] = {
     "l                   larger log, or larger list",
     "w                   why it failed or is waiting; again: its log",
     "a                   its attempts; again: its log",
+    "u                   the CPUs, memory and GPUs it uses; again: its log",
     "c                   cancel the selected job (asks)",
     "r                   retry the selected job (asks)",
     "/                   show only jobs that hold a text; Esc: all",
@@ -209,7 +210,8 @@ static void add_list(struct frame *f, const json_t *jobs, struct top_view *view,
 
 static const char *mode_of(const struct top_view *view, const json_t *job)
 {
-    static const char *const panes[] = { [TOP_WHY] = " why ", [TOP_ATTEMPTS] = " attempts " };
+    static const char *const panes[] = { [TOP_WHY] = " why ", [TOP_ATTEMPTS] = " attempts ",
+                                         [TOP_USE] = " use " };
 
     if (view->pane != TOP_LOG)
         return panes[view->pane];
@@ -242,6 +244,8 @@ static void add_detail(struct frame *f, const json_t *detail, enum top_pane pane
         sw_buf_add(&text, "asking ...");
     else if (pane == TOP_WHY)
         cli_why_card(&text, detail, f->columns, false);
+    else if (pane == TOP_USE)
+        cli_use_card(&text, detail);
     else
         cli_attempts_table(&text, detail, f->columns, false);
     rest = sw_buf_text(&text);

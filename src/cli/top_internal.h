@@ -21,7 +21,7 @@ struct top_log {
 };
 
 /* What the lower part of the screen shows about the selected job. */
-enum top_pane { TOP_LOG, TOP_WHY, TOP_ATTEMPTS };
+enum top_pane { TOP_LOG, TOP_WHY, TOP_ATTEMPTS, TOP_USE };
 
 /* What the threads bring; everything below `lock` is theirs and ours. */
 struct top_feed {

@@ -15,6 +15,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 /* ---- ports ----------------------------------------------------------------------------------------- */
 
@@ -161,9 +162,37 @@ static void what_a_job_does_not_have_is_not_copied(void **state)
     assert_non_null(strstr(err.hint, "slipway get"));
 }
 
+/* ---- what it uses ---------------------------------------------------------------------------------- */
+
+/* Never the use of the whole machine: what cannot be known is null. */
+static void what_a_running_job_uses_is_its_own(void **state)
+{
+    struct trial *here = *state;
+    const char *job = launch_shell(here, "while :; do sleep 0.05; done");
+    sw_auto(json) json_t *use = NULL;
+    const json_t *memory, *cpus;
+    struct sw_error err = { 0 };
+    char *text;
+
+    wait_until(here, job, SW_RUNNING);
+    text = sw_use(here->session, job, &err);
+    expect_ok(text ? 0 : -1, &err, "what it uses");
+    use = sw_json_parse(text, strlen(text), "use", NULL);
+    sw_text_free(text);
+    memory = json_object_get(use, "memory_bytes");
+    cpus = json_object_get(use, "cpus");
+    assert_true(json_is_null(memory) || json_integer_value(memory) < INT64_C(1) << 30);
+    assert_true(json_is_null(cpus) || (json_number_value(cpus) >= 0 && json_number_value(cpus) < 64));
+    assert_true(json_is_array(json_object_get(use, "gpus")));
+    expect_ok(sw_cancel(here->session, job, &err), &err, "cancel");
+    assert_null(sw_use(here->session, job, &err));
+    assert_int_equal(err.code, SW_E_CONFLICT);
+}
+
 const struct contract_case cases_reach[] = {
     CLAIM(a_port_of_a_job_is_reached_until_the_job_ends, COMMANDS | EXEC),
     CLAIM(a_folder_goes_into_a_running_job_and_comes_back, COMMANDS | EXEC),
     CLAIM(what_a_job_does_not_have_is_not_copied, COMMANDS | EXEC),
+    CLAIM(what_a_running_job_uses_is_its_own, COMMANDS | EXEC),
     { 0 }
 };

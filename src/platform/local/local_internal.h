@@ -132,6 +132,9 @@ void local_tree_signal(const struct local_processes *all, int signal, const pid_
  * counted fairly (PSS) before the limit counts as exceeded. */
 int64_t local_tree_memory(const struct local_processes *all, int64_t limit);
 
+/* CPU time of all these and of those that ended below us, in milliseconds. */
+int64_t local_tree_cpu_ms(const struct local_processes *all);
+
 /* End what carries the mark: TERM, a short grace, KILL. True: nothing is left. */
 bool local_tree_sweep(const char *folder, int64_t grace_ms);
 

@@ -15,9 +15,9 @@ struct gc_options {
 static const struct cli_flag gc_flags[] = {
     { "yes", 'y', NULL, "remove what is listed", cli_apply_bool,
       offsetof(struct gc_options, yes) },
-    { "results", 0, NULL, "also remove results on an engine that were never fetched", cli_apply_bool,
+    { "results", 0, NULL, "also results on an engine that were never fetched", cli_apply_bool,
       offsetof(struct gc_options, results) },
-    { "caches", 0, NULL, "also remove what jobs share and none uses now", cli_apply_bool,
+    { "caches", 0, NULL, "also what jobs share and none uses now", cli_apply_bool,
       offsetof(struct gc_options, caches) },
     { 0 }
 };
@@ -63,8 +63,7 @@ static size_t print_table(const struct cli *cli, const json_t *list, size_t *our
 static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const struct gc_options *options = args->options;
-    sw_auto(json) json_t *document = NULL;
-    const json_t *list;
+    sw_auto(json) json_t *list = NULL;
     const struct sw_gc_options wanted = { .size = sizeof wanted, .remove = options->yes,
                                         .results = options->results, .caches = options->caches };
     size_t ours = 0, removed;
@@ -72,19 +71,18 @@ static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error 
     (void)args;
     if (!cli_session(cli, err))
         return -1;
-    document = cli_document(sw_gc_with(cli->session, &wanted, err), err);
-    if (!document)
+    list = cli_document(sw_gc_with(cli->session, &wanted, err), err);
+    if (!list)
         return -1;
     if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, document, err);
-    list = json_object_get(document, "leftovers");
+        return cli_document_print(cli, list, err);
     if (json_array_size(list) == 0) {
-        cli_say(cli, "no leftovers found");
+        cli_say(cli, "nothing is left over");
         return 0;
     }
     removed = print_table(cli, list, &ours);
     if (!options->yes && ours > 0)
-        cli_say(cli, "nothing was removed; 'slipway gc --yes' removes what this store left");
+        cli_say(cli, "nothing was removed; 'slipway gc --yes' removes what is of this store");
     else if (removed < ours)
         cli_warn(cli, "%zu of %zu could not be removed", ours - removed, ours);
     return 0;

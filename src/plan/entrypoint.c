@@ -14,7 +14,6 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/setup.h"
 
 /* ---- the payload --------------------------------------------------------------------------- */
 
@@ -103,7 +102,6 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
         payload->code = sw_json_object(SW_STR("archive", "code.tar.gz"));
     if (set_command(payload, plan, err) < 0)
         return NULL;
-    sw_setup_add(payload, plan);
     return sw_take(payload);
 }
 
@@ -162,19 +160,6 @@ static void describe_command(struct sw_buf *out, const struct sw_payload *payloa
     }
 }
 
-static void describe_setup(struct sw_buf *out, const char *text)
-{
-    const char *label = "setup";
-
-    while (text && *text) {
-        size_t length = strcspn(text, "\n");
-
-        sw_buf_addf(out, "%-8s %.*s\n", label, (int)length, text);
-        text += length + (text[length] == '\n');
-        label = "";
-    }
-}
-
 void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload)
 {
     const char *of = payload->args ? "args" : "config";
@@ -187,7 +172,6 @@ void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload
     describe_places(out, "input   ", payload->config_inputs, of);
     if (payload->config)
         sw_buf_add(out, "config   written at {config_path}, URIs inside replaced by local paths\n");
-    describe_setup(out, sw_setup_text(payload));
     describe_command(out, payload);
     describe_entries(out, "output  ", payload->outputs, "path", "to");
     describe_places(out, "output  ", payload->config_outputs, of);

@@ -178,9 +178,7 @@ json_t *list_all(struct trial *here, enum sw_look look)
 
 json_t *events_of(struct trial *here, const char *id)
 {
-    sw_auto(json) json_t *document = answer(sw_events(here->session, id, 0, NULL));
-
-    return json_incref(json_object_get(document, "events"));
+    return answer(sw_events(here->session, id, 0, NULL));
 }
 
 int count_events(struct trial *here, const char *id, const char *kind)

@@ -93,8 +93,8 @@ class SlurmClient(Client):
         until(lambda: not self.in_queue(job), f"the end of {job}", seconds)
 
     def completed(self, job):
-        """It is, as soon as accounting knows: of an array's tasks it may hear a moment after the queue is empty.
-        Only looks: what is to happen without a client happens without this one."""
+        """An array is, as soon as accounting knows: of tasks it may hear a moment after the queue is empty. Every other
+        job has its end in its own record. Only looks: what is to happen without a client happens without this one."""
         def ended():
             shown = self.status(job)
             return shown if shown["status"] in FINAL else None

@@ -23,7 +23,7 @@ def results_of_a_container_are_kept_undeclared(here):
     job = here.submit("echo x >/results/foo && echo y >{results_dir}/bar && test -s /results/bar", image=IMAGE,
                         config={"a": 1})
     here.wait(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.log(job)
     assert brought(here, job) == ["bar", "foo"], brought(here, job)
 
 

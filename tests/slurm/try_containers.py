@@ -30,8 +30,7 @@ def ten_jobs_that_ask_together_import_once(here):
     for job in jobs:
         here.wait(job)
     control("slow-imports", "0")
-    for job in jobs:
-        here.completed(job)
+    assert [here.status(job)["status"] for job in jobs] == ["Complete"] * 10
     assert all("team/app:1" in here.log(job) for job in jobs)
     assert len(imports()) - before == 1, imports()
     with open(f"{BASE}/nvcr.io_team_app_1.sqsh", "rb") as file:
@@ -67,8 +66,7 @@ def ten_jobs_wait_for_one_that_converts_in_its_own_partition(here):
     for job in jobs:
         here.wait(job)
     control("slow-imports", "0")
-    for job in jobs:
-        here.completed(job)
+    assert [here.status(job)["status"] for job in jobs] == ["Complete"] * 10
     assert all("team/apart:1" in here.log(job) for job in jobs)
     assert len(imports()) - before == 1, imports()
     assert len(conversions(here)) == 1, conversions(here)      # and no job of ours waited with its nodes
@@ -288,7 +286,7 @@ def a_repository_is_mounted_at_one_commit(here):
                         mounts=[f"git+{url}@v1:/opt/code", f"{ROOT}/lustre:/data:ro"])
     here.wait(job)
     log = here.log(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.status(job)
     assert "one" in log and "read-only" in log and "code.git" in log, log
     again = here.submit("cat /opt/code/file", image="nvcr.io/team/app:1", mounts=[f"git+{url}@v1:/opt/code"])
     here.wait(again)

@@ -164,7 +164,7 @@ def a_dependency_is_waited_for(here):
     assert told["status"] == "Pending" and told["reason"] == "dependency", told
     gate.open()
     seen(here, second, "Complete")
-    here.completed(first)
+    assert here.status(first)["status"] == "Complete"
 
 
 def a_dependency_that_fails_ends_the_job(here):

@@ -41,7 +41,7 @@ def each_partition_gets_the_runner_of_its_machines(here):
     emulated(here)
     job = here.submit("echo on $SLURMD_NODENAME", slurm={"nodelist": "n1", "partition": "x86"})
     here.wait(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.status(job)
     assert staged() == ["slipway-runner-x86_64"], staged()
     for _ in range(2):
         job = here.submit("echo on $SLURMD_NODENAME; exit 5", slurm={"partition": "grace"}, retry={"max": 0})
@@ -84,7 +84,7 @@ def a_machine_that_was_not_there_yet_is_asked_for_anew(here):
     assert "the runner for machines of the kind aarch64 was not sent" in here.log(job), here.log(job)
     job = here.submit("true", slurm={"partition": "grace"})
     here.wait(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.log(job)
 
 
 if __name__ == "__main__":

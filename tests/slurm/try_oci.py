@@ -28,7 +28,7 @@ def both_ranks_run_in_the_bundle_and_know_who_they_are(here):
     job = here.submit("cat /etc/image; echo I am $IMAGE_NAME rank $NODE_RANK of $NNODES on $SLURMD_NODENAME "
                         "master $MASTER_ADDR path $PATH; test -e /usr/bin/sbatch || echo no host", nodes=2, **OCI)
     here.wait(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.status(job)
     for rank, log in enumerate((here.log(job), rank_log(job, 1))):
         assert f"I am box rank {rank} of 2 on n{rank + 1} master n1 path /bin\n" in log and "no host" in log, log
 
@@ -62,7 +62,7 @@ def results_and_inputs_are_folders_of_the_job(here):
     job = here.submit("cat /data/in > /results/out", inputs={"/data/in": f"{ROOT}/lustre/input"},
                         outputs=["/results"], **OCI)
     here.wait(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.status(job)
     found = subprocess.run(["grep", "-rl", "what came in", f"{BASE}/results/{job}"], stdout=subprocess.PIPE, text=True,
                            check=False).stdout
     assert found.strip().endswith("/out"), found

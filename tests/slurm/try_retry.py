@@ -74,7 +74,7 @@ def an_image_error_is_requeued_under_the_same_id(here):
     runs = here.attempts(job)
     assert runs[1]["cause"] == "image" and runs[1]["action"] == "requeue", runs
     assert runs[2]["restart"] == 1 and runs[2]["slurm_job_id"] == runs[0]["slurm_job_id"]
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete"
 
 
 def a_canceled_job_does_not_come_back(here):
@@ -106,7 +106,7 @@ def the_time_limit_goes_on_from_a_checkpoint(here):
     runs = here.attempts(job)
     assert runs[1]["cause"] == "time" and runs[1]["action"] == "requeue", runs
     assert "goes on from epoch_7.ckpt" in here.log(job), here.log(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.status(job)
 
 
 def a_preempted_job_goes_on_from_its_checkpoint(here):
@@ -115,7 +115,7 @@ def a_preempted_job_goes_on_from_its_checkpoint(here):
     other = here.submit("sleep 1", nodes=3, slurm={"partition": ["high"], "exclusive": True})
     here.wait(other)
     here.wait(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.status(job)
     assert len([run for run in here.attempts(job) if run["event"] == "begin"]) == 2
     assert "goes on from epoch_7.ckpt" in here.log(job), here.log(job)
 
@@ -132,7 +132,7 @@ def a_job_canceled_by_preemption_comes_back(here):
     runs = here.attempts(job)
     assert runs[1]["cause"] == "preempted" and runs[1]["action"] in ("successor", "requeue"), runs
     assert [run["attempt"] for run in runs if run["event"] == "begin"] == [1, 2], runs
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.status(job)
 
 
 def one_who_watches_sees_one_job_from_begin_to_end(here):
@@ -148,7 +148,7 @@ def loses_a_node_and_runs_again(client, job):
     first = client.running_on(job)
     node = client.as_user("scontrol", "show", "hostnames", first).split()[-1]     # not the batch host
     runs_again_without(client, job, node)
-    client.completed(job)
+    assert client.status(job)["status"] == "Complete", client.status(job)
 
 
 def a_node_lost_from_under_several_is_followed_by_a_new_run(here):
@@ -188,11 +188,11 @@ def jobs_that_wait_follow_it_to_another_node(here):
     for job in waiting:
         here.wait(job)
         assert here.attempts(job) and here.attempts(job)[0]["at"] >= ended, (here.attempts(job), ended)
-        here.completed(job)
+        assert here.status(job)["status"] == "Complete", here.status(job)
     here.had_ids(waiting[0], 2)                   # it had a successor itself, which waited for no job
     late = here.submit("true", slurm={"dependency": f"afterok:{first}"})
     here.wait(late)
-    here.completed(late)
+    assert here.status(late)["status"] == "Complete"
 
 
 def what_cannot_happen_any_more_is_not_waited_for(here):
@@ -203,7 +203,7 @@ def what_cannot_happen_any_more_is_not_waited_for(here):
         assert done.returncode != 0 and word in done.stderr, done.stderr
     other = here.submit("true", slurm={"dependency": f"afternotok:{failed}"})
     here.wait(other)
-    here.completed(other)
+    assert here.status(other)["status"] == "Complete"
 
 
 def every_attempt_is_in_the_status_and_has_its_log(here):
@@ -246,7 +246,7 @@ def the_rank_that_failed_first_is_heard(here):
                         "[ $SLIPWAY_ATTEMPT != 1 ] || sleep 300", nodes=2, retry={"wait": "1s"})
     here.wait(job)
     assert here.attempts(job)[1]["cause"] == "gpu", here.attempts(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete"
 
 
 def rules_of_the_user_decide_there_too(here):
@@ -257,7 +257,7 @@ def rules_of_the_user_decide_there_too(here):
     here.wait(job)
     end = here.attempts(job)[1]
     assert (end["cause"], end["action"]) == ("gpu", "successor"), end
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete"
     here.call("rm", job)
     assert not glob.glob(f"{BASE}/*/*{job}*"), glob.glob(f"{BASE}/*/*{job}*")
 

@@ -46,7 +46,7 @@ def every_role_gets_what_the_launchers_read(here):
     job = here.submit(f"python3 {path}", nodes=4, slurm={"cosmos": COSMOS})
     said = here.as_user("scontrol", "show", "job", here.slurm_id(job))
     here.wait(job)
-    here.completed(job)
+    assert here.status(job)["status"] == "Complete", here.log(job)
     assert "MinMemoryNode=0" in said, said                           # whole nodes
     heard = json.loads(here.log(job).partition("HEARD ")[2].splitlines()[0])
     heard.sort(key=lambda one: int(one["NODE_RANK"]))

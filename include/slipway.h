@@ -12,6 +12,10 @@
  *     untouched. `err` may be NULL.
  *   - A session may be used from several threads. sw_close() must come last.
  *   - Structures that may grow begin with `size`; set it to sizeof, leave the rest zero.
+ *   - A document is a JSON object that begins with "version" (1). Within a version fields are added, but
+ *     none changes its meaning or goes away. Times are ISO 8601 texts in UTC (NAME_at), lengths of time
+ *     milliseconds (NAME_ms); null where something is not known or there is none. sw_output_schema() has
+ *     every field.
  */
 #ifndef SLIPWAY_H
 #define SLIPWAY_H
@@ -147,6 +151,11 @@ SW_API int sw_request_set(struct sw_request *request, const char *key, const cha
 SW_API int sw_request_argv(struct sw_request *request, int argc, const char *const *argv,
                            struct sw_error *err);
 
+/* The request that this job was submitted with, to be changed and submitted as a new job.
+ * SW_E_UNSUPPORTED: it was adopted, and its request is not known. */
+SW_API int sw_request_again(struct sw_session *session, struct sw_request *request, const char *job_id,
+                            struct sw_error *err);
+
 /* Give the job id yourself: submitting the same job again finds the first one, and submitting
  * another job under its id is SW_E_CONFLICT. */
 SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct sw_error *err);
@@ -192,7 +201,7 @@ SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *r
                           struct sw_error *err);
 
 /* What the job runs inside a container, and nothing happens. JSON: {"version", "id", "steps",
- * "payload", "code", "script"}; `steps` is for people, `code` says what of it travels (absent
+ * "payload", "code", "script"}; `steps` is for people, `code` says what of it travels (null
  * without code), and `script`, when asked for, is a POSIX shell script with everything inside,
  * runner included. */
 SW_API char *sw_entrypoint(struct sw_session *session, const struct sw_request *request,
@@ -215,8 +224,8 @@ SW_API char *sw_trust_look(struct sw_session *session, const char *path, struct 
 SW_API int sw_trust(struct sw_session *session, const char *path, const char *sha256,
                     struct sw_error *err);
 SW_API int sw_untrust(struct sw_session *session, const char *path, struct sw_error *err);
-/* JSON array of {"path","sha256","at","trusted"}; false: it is gone or has another content by now.
- * */
+/* {"version","files": [{"path","sha256","at","trusted"}]}; false: it is gone or has another content by
+ * now. */
 SW_API char *sw_trusted(struct sw_session *session, struct sw_error *err);
 
 /* ---- look ----------------------------------------------------------------------------- */
@@ -226,11 +235,34 @@ enum sw_look {
     SW_LOOK_STORED = 1,       /* only what the store remembers */
 };
 
-/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id,
+/* What differs between two jobs. JSON: { "version", "first", "second",
+ *   "differences": [{ "key", "first", "second", "first_source", "second_source" }] } */
+SW_API char *sw_compare(struct sw_session *session, const char *first, const char *second,
+                        struct sw_error *err);
+/* What jobs used since a time. JSON: { "version", "by", "label", "since_at", "until_at", "rows": [{
+ * "group", "jobs",
+ *   "retries", "running_ms", "waiting_ms", "gpu_hours", "gpu_idle_share", "cost", "unpriced_gpu_hours" }],
+ *   "total": { the same without "group" }, "unreachable" }
+ * Null: a group without a name, an idle share that no platform measured, a cost without prices. */
+struct sw_usage_options {
+    size_t size;              /* sizeof(struct sw_usage_options) */
+    enum sw_look look;
+    const char *by;           /* "platform", "user", "day" or "label"; NULL: the total alone */
+    const char *label;        /* with "label": its key */
+    int64_t since_ms;         /* milliseconds since 1970; 0: everything that is remembered */
+};
+SW_API char *sw_usage(struct sw_session *session, const struct sw_usage_options *options,
+    struct sw_error *err);
+/* What was not committed in its repository when a job was submitted, as `git diff` writes it; "": nothing,
+ * or it was in none. At most 256 KiB, without secrets. */
+SW_API char *sw_changes(struct sw_session *session, const char *id, struct sw_error *err);
+
+/* One job as JSON: version, id, name, status, reason, message, backend_type, backend_job_id,
  * backend_details, results_dir, results_place (with the host in front, where that is another
  * machine), outputs[] (those with a destination), replicas, attempt, exit_code, signal, created_at,
  * submitted_at, started_at, ended_at, updated_at, seen_at, next_attempt_at, expected_start_at,
- * starts_in_ms, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live, attempts[]. */
+ * starts_in_ms, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live, runner, attempts[],
+ * unreachable[], and what it runs. */
 SW_API char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                        struct sw_error *err);
 /* Many jobs: { "version": 1, "jobs": [...], "unreachable": [ {"platform","message"} ] }. */
@@ -249,6 +281,7 @@ struct sw_list_options {
     size_t selector_count;
     size_t limit;             /* 0: 100 */
     size_t offset;
+    int64_t since_ms;         /* jobs created since then, in ms since 1970; 0: all */
 };
 /* Newest first; the same document as sw_status_many, plus "total" (that match) and "all" (in the
  * store). */
@@ -264,8 +297,8 @@ SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *o
 SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
                        const char *const *labels, size_t label_count, struct sw_error *err);
 
-/* What happened to a job (id NULL: to all), oldest first: JSON array of
- * {"seq","at_ms","job","kind", "data"}. */
+/* What happened to a job (id NULL: to all), oldest first: {"version", "events":
+ * [{"seq","at","job","kind","data"}]}. */
 SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
                        struct sw_error *err);
 
@@ -274,11 +307,12 @@ SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after
 SW_API char *sw_failure_analysis(struct sw_session *session, const char *id,
                                  struct sw_error *err);
 
-/* The same answer for people, for jobs that failed and for jobs that wait: JSON {"id","status",
+/* The same answer for people, for jobs that failed and for jobs that wait: JSON {"version","id","status",
  * "headline" (one line), "waits", "err_class","cause","suggestion","evidence"[],"retry"}. */
 SW_API char *sw_why(struct sw_session *session, const char *id, struct sw_error *err);
 
-/* The parts of a job: JSON array of {rank, node, status, exit_code, pid, ...}. */
+/* The parts of a job: {"version","id","replicas": [{"rank","node","status","exit_code","signal","pid",
+ * "started_at","ended_at", ...}]}. */
 SW_API char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *err);
 
 /* Where the results are: a path or URI. */
@@ -303,9 +337,11 @@ struct sw_log_options {
     void (*attempt_began)(void *context, int attempt);
     bool times;               /* tell the times where that costs questions, too */
     bool one_replica;         /* only that rank; false: all, and each piece tells its rank */
+    bool whole_lines;         /* pieces end at line ends also of one rank; a line of more than 64 KiB comes
+                                 in parts, the last line of a log as it is */
 };
 /* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends
- * whenever more than one replica is read. `at_ms` tells when they were written (0: not known); a
+ * whenever more than one replica or job is read. `at_ms` tells when they were written (0: not known); a
  * piece holds bytes of one time only. Non-zero stops. */
 typedef int sw_log_fn(void *context, int replica, int64_t at_ms, const char *bytes,
                       size_t length);
@@ -313,6 +349,18 @@ typedef int sw_log_fn(void *context, int replica, int64_t at_ms, const char *byt
 SW_API int sw_logs(struct sw_session *session, const char *id,
                    const struct sw_log_options *options, sw_log_fn *fn, void *context,
                    struct sw_error *err);
+
+struct sw_log_job {           /* one of several */
+    const char *id;
+    void *context;            /* for `fn` and attempt_began(): whose log it is */
+};
+/* The same for many: followed all at once until all are over, else read one after the other. One that
+ * cannot be read stops no other. `tell` (may be NULL) hears of each when its log was read to the end or
+ * could not be; `tell` and idle() get `context`. 0: all went well; -1: err is that of the first that did
+ * not. */
+SW_API int sw_logs_many(struct sw_session *session, const struct sw_log_job *jobs, size_t count,
+                        const struct sw_log_options *options, sw_log_fn *fn, sw_outcome_fn *tell,
+                        void *context, struct sw_error *err);
 
 /* ---- act ------------------------------------------------------------------------------ */
 
@@ -409,8 +457,38 @@ SW_API int sw_collect_again_many(struct sw_session *session, const char *const *
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
                    const char *const *argv, int *exit_status, struct sw_error *err);
 
-/* Leftovers of jobs that this store does not know: JSON array of {"platform","what","where","job",
- * "owner","kept","removed"}. Only with `remove` anything is touched, and only what this store left:
+/* May this request be run with the caller's terminal? SW_E_UNSUPPORTED: its platform has none for a job. */
+SW_API int sw_check_terminal(struct sw_session *session, const struct sw_request *request,
+                             struct sw_error *err);
+
+/* What a running job uses: { "version", "job", "at", "cpu_seconds", "cpus" (on average since it started),
+ * "memory_bytes", "gpus": [{ "uuid", "name", "used_percent", "memory_used", "memory_total" }] }, null where
+ * it is not known. Rank 0 is asked, where the platform does not measure its jobs itself: for one job, not
+ * for many. SW_E_CONFLICT: it does not run; SW_E_UNSUPPORTED: there is no way to it. */
+SW_API char *sw_use(struct sw_session *session, const char *id, struct sw_error *err);
+
+/* A TCP port of a job, at a port of this machine's loopback address. */
+#define SW_FORWARD_SAME (-1)
+struct sw_forward {
+    int port;                 /* of the job */
+    int local;                /* 0: any free one; SW_FORWARD_SAME: the same number if it is free, else any */
+};
+struct sw_forward_calls {
+    size_t size;              /* sizeof(struct sw_forward_calls) */
+    /* `port` can be used from now on, and its `local` is filled in; or a connection came to nothing, for
+     * this reason. Required. */
+    void (*tell)(void *context, const struct sw_forward *port, const char *trouble);
+    int (*idle)(void *context);   /* at least twice a second; non-zero: stop, SW_E_INTERRUPTED; or NULL */
+    void *context;
+};
+/* Forward ports of a running job until it is over: 0. What listens there is asked for when a client
+ * connects. SW_E_CONFLICT: the job does not run, or a port that was asked for is in use; SW_E_UNSUPPORTED:
+ * the platform has no way there. */
+SW_API int sw_forward(struct sw_session *session, const char *id, int replica, struct sw_forward *ports,
+                      size_t count, const struct sw_forward_calls *calls, struct sw_error *err);
+
+/* Leftovers of jobs that this store does not know: {"version","leftovers": [{"platform","what","where","job",
+ * "owner","kept","removed"}]}. Only with `remove` anything is touched, and only what this store left:
  * "owner" names whose the rest is, "kept" says why something of ours stays. */
 struct sw_gc_options {
     size_t size;
@@ -439,10 +517,15 @@ SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error
 /* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
 SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
 
-/* Copy a job's results into a local folder. JSON: {"files","bytes","to"}, and what was left out as
- * sw_copy() tells it. Links stay links; one that leads out of the results is left out. */
+/* Copy a job's results into a local folder. JSON as of sw_copy(), null where the platform does not say. Links
+ * stay links; one that leads out of the results is left out. */
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
+struct sw_copy_options;
+/* Only what `include` and `exclude` of the options leave; its other members are not used. Where the platform
+ * sends results as one stream, all of them travel first. */
+SW_API char *sw_get_results_matching(struct sw_session *session, const char *id, const char *to,
+                                     const struct sw_copy_options *options, struct sw_error *err);
 
 /* ---- data ------------------------------------------------------------------------------- */
 
@@ -473,12 +556,23 @@ struct sw_copy_options {
     bool follow_links;        /* of a local folder: also those that lead out of it */
 };
 
+/* Copy a file or folder out of a running job, to a path or into a folder here; and the other way round. A
+ * relative `path` begins in the folder of the job's command. It gets its name when it is whole; a folder is
+ * added to one that is there. Nothing outside of `to` is ever written, whatever the job sends. JSON:
+ * {"files","bytes","to"}. SW_E_CONFLICT: the job does not run; SW_E_UNSUPPORTED: not on its platform. */
+SW_API char *sw_copy_from_job(struct sw_session *session, const char *id, int replica, const char *path,
+                              const char *to, sw_copy_progress_fn *progress, void *context,
+                              struct sw_error *err);
+SW_API char *sw_copy_to_job(struct sw_session *session, const char *id, int replica, const char *from,
+                            const char *path, sw_copy_progress_fn *progress, void *context,
+                            struct sw_error *err);
+
 /* These three need no store: `session` may be NULL.
  *
  * Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
- * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
- * "same","removed","failed","elapsed_ms","to","left_out","left_out_names"}, with dry_run also
- * "would": [{"what","name","size"}]. Links of a local folder that lead out of it, pipes, sockets
+ * ngc://, file:// and paths. What is identical already is left alone. JSON: {"version","from","to",
+ * "files","bytes","same","removed","failed","elapsed_ms","left_out","left_out_names","would"}; with dry_run
+ * "would" is [{"what","name","size"}]. Links of a local folder that lead out of it, pipes, sockets
  * and devices are left out: how many, and the first hundred with the reason. */
 SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
                      const struct sw_copy_options *options, sw_copy_progress_fn *progress,
@@ -488,8 +582,8 @@ SW_API char *sw_copy(struct sw_session *session, const char *from, const char *t
  * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
 SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
                          struct sw_error *err);
-/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. A bucket that does
- * not exist is SW_E_NOT_FOUND. */
+/* Is something there, and may we read it? {"version","uri","exists","kind","size","etag","error"}. A bucket
+ * that does not exist is SW_E_NOT_FOUND. */
 SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
 /* Take over a job that this store never saw. Of a plan that is not signed with this user's key,
@@ -501,7 +595,7 @@ SW_API int sw_adopt_trusting(struct sw_session *session, const char *platform, c
                              struct sw_error *err);
 
 /* Jobs of ours that a platform has and this store does not know, to be adopted: { "version": 1,
- * "jobs": [ {"id","name","platform","state","owner","created_at"} ] }. `platform` NULL: of all that
+ * "jobs": [ {"id","name","platform","status","owner","created_at"} ] }. `platform` NULL: of all that
  * can tell and are set up. */
 SW_API char *sw_adoptable(struct sw_session *session, const char *platform, struct sw_error *err);
 
@@ -523,15 +617,37 @@ SW_API char *sw_list_path(struct sw_session *session, const char *platform, cons
  * inner object is the platform's own. `platform` NULL: the default. SW_E_UNSUPPORTED: it cannot tell. */
 SW_API char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err);
 
+/* What the user wants where nothing else says so: {"version","file","values","sources"}, from the
+ * environment, else config.toml of $XDG_CONFIG_HOME/slipway (~/.config/slipway), else as built in. `values`
+ * holds platform and columns (lists; absent when not given), time_zone and color ("auto", "always",
+ * "never"); `sources`, for each, where it is said. A file with a fault is SW_E_SPEC. */
+SW_API char *sw_user_defaults(struct sw_error *err);
+
+/* ---- write a job file --------------------------------------------------------------------- */
+
+/* A first job file for a folder, from the files in it; the one file of another tool there is translated.
+ * JSON: { "version", "job_file": the text, "schema_file": the name that its first line gives the editor,
+ *   "tool": "sbatch" | "skypilot" | "dstack" | "nemo-run" | null, "from": the file translated | null,
+ *   "left_out": [{ "line", "what", "why" }] }. Nothing is written. */
+SW_API char *sw_draft_job(const char *folder, struct sw_error *err);
+/* The same from one file of another tool; tool NULL: by its content. `section`: of an env.toml of NeMo-Run,
+ * NULL: its first. SW_E_USAGE: it is not clear whose file it is. */
+SW_API char *sw_translate_job(const char *file, const char *tool, const char *section, struct sw_error *err);
+
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 
-/* Is everything in order here? JSON array of {"check","ok","message","fix"}; `ok` is null for a
- * platform that is not set up here (no job was sent to it, and it does not answer). */
+/* JSON Schema of the document that `slipway VERB -o json` prints, which is the one of the function behind it:
+ * "status", "ps", "events", ...; "error" for what an error looks like there. With "x-lines": true it is that
+ * of each line. SW_E_NOT_FOUND: there is none. */
+SW_API char *sw_output_schema(const char *verb, struct sw_error *err);
+
+/* Is everything in order here? {"version","ok","checks": [{"check","ok","message","fix"}]}; `ok` of a check
+ * is null for a platform that is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
 /* Can this machine run GPU containers of `backend`, "docker" or "kubernetes"? Driver, container toolkit and
- * container runtime, as an array like that of sw_doctor(). Changes nothing. */
+ * container runtime, as a document like that of sw_doctor(). Changes nothing. */
 SW_API char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct sw_error *err);
 
 #ifdef __cplusplus

@@ -38,8 +38,8 @@ static void drop_strange(struct sw_session *session, const char *platform, const
         json_object_del(plan, strange_keys[i]);
     }
     json_object_set_new(plan, SW_PLAN_UNSIGNED, json_true());
-    text = sw_format("the plan of '%s' is not signed by you: %s%sit will not be tried again from "
-                     "here; to take it as it is: slipway adopt --trust-plan -p %s %s (or copy %s from "
+    text = sw_format("the plan of '%s' is not signed by you: %s%sit will not be retried from here; to "
+                     "accept it as it is: slipway adopt --trust-plan -p %s %s (or copy %s from "
                      "the machine that submitted it)", id, sw_buf_text(&names),
                      names.length ? " dropped, and " : "", platform, id, key);
     api_warn(session, text);
@@ -64,10 +64,12 @@ static int record_adopted(struct sw_session *session, const struct sw_platform *
                           const char *id, int64_t place, json_t *plan,
                           const struct sw_submission *receipt, struct sw_error *err)
 {
+    sw_auto(json) json_t *brief = api_brief(plan, NULL);
     struct sw_job row = {
         .name = (char *)(sw_json_str(plan, "name") ? sw_json_str(plan, "name") : id),
         .platform = (char *)platform->name, .profile = session->profile, .place = place, .plan = plan,
         .labels = json_object_get(plan, "labels"), .keep_ms = sw_json_int(plan, "keep_ms", 0),
+        .brief = brief,
     };
 
     memcpy(row.id, id, strlen(id) + 1);
@@ -93,7 +95,7 @@ static int adopt(struct sw_session *session, const char *platform_name, const ch
 {
     const struct sw_platform *platform = sw_platform_need(platform_name, err);
     struct sw_submission receipt = { 0 };
-    sw_auto(json) json_t *plan = NULL;
+    sw_auto(json) json_t *plan = NULL, *brief = NULL;
     struct sw_connection *conn;
     int64_t place = 0;
     bool known;
@@ -112,7 +114,8 @@ static int adopt(struct sw_session *session, const char *platform_name, const ch
         return -1;
     if (plan)
         judge_plan(session, platform->name, id, trust, &receipt, plan);
-    result = known ? sw_store_set_plan(session->store, id, plan, err)
+    brief = known ? api_brief(plan, NULL) : NULL;
+    result = known ? sw_store_set_plan(session->store, id, plan, brief, err)
                    : record_adopted(session, platform, id, place, plan, &receipt, err);
     json_decref(receipt.details);
     free(receipt.results_dir);
@@ -136,15 +139,11 @@ static json_t *adoptable_row(const char *platform, const json_t *job)
 {
     const char *id = sw_json_str(job, "id"), *dash = strrchr(id, '-');
     sw_autofree char *name = sw_strndup(id, dash ? (size_t)(dash - id) : strlen(id));
-    int64_t created_ms = sw_json_int(job, "created_ms", 0);
-    char at[40] = "";
 
-    if (created_ms > 0)
-        sw_time_format(created_ms, at);
     return sw_json_object(SW_STR("id", id), SW_STR("name", name), SW_STR("platform", platform),
                           SW_SUB_COPY("state", json_object_get(job, "state")),
                           SW_SUB_COPY("owner", json_object_get(job, "owner")),
-                          SW_STR("created_at", at));
+                          SW_INT("created_ms", sw_json_int(job, "created_ms", 0)));
 }
 
 static int add_adoptable(struct sw_session *session, const struct sw_platform *platform, json_t *rows,
@@ -181,8 +180,8 @@ char *sw_adoptable(struct sw_session *session, const char *name, struct sw_error
 
         if (!platform->jobs || add_adoptable(session, platform, rows, &why) == 0)
             continue;
-        text = sw_format("%s was not looked at: %s", platform->name, why.message);
+        text = sw_format("%s was not checked: %s", platform->name, why.message);
         api_warn(session, text);
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB("jobs", sw_take(rows))));
+    return api_document("adopt", sw_json_object(SW_SUB("jobs", sw_take(rows))));
 }

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "api/folder.h"
+#include "api/shapes.h"
 #include "base/buf.h"
 #include "base/document.h"
 #include "base/error.h"
@@ -47,8 +48,11 @@ struct sw_session {
     size_t folder_count;
     struct connection *connections;
     size_t connection_count;
+    struct api_seen_git *seen_git; /* what git said last (origin.c); NULL: it was not asked */
     struct api_kept *kept;         /* of a watcher: what it was given, owned; NULL: this is none */
 };
+
+void api_seen_git_free(struct api_seen_git *seen);
 
 struct sw_request {
     struct sw_document *job;       /* NULL: flags only */
@@ -58,7 +62,9 @@ struct sw_request {
     json_t *flags;                 /* object */
     json_t *argv;                  /* array or NULL */
     char id[SW_ID_SIZE];           /* empty: we make one */
+    char *profile;                 /* of the job it is made again from; NULL: the session's */
 };
+const char *api_profile(const struct sw_session *session, const struct sw_request *request);
 
 /* session.c */
 char *api_state_dir(void);            /* the default folder; owned */
@@ -70,7 +76,7 @@ void api_release(void *session);
 /* SW_E_USAGE for a caller without a session. */
 static inline int api_need(const struct sw_session *session, struct sw_error *err)
 {
-    return session ? 0 : sw_fail(err, SW_E_USAGE, "there is no session: sw_open() failed, or was not called");
+    return session ? 0 : sw_fail(err, SW_E_USAGE, "no session: sw_open() failed, or was not called");
 }
 
 /* watcher_environment.c: what a watcher gets of ours; the list is owned, its texts are not. */
@@ -106,6 +112,9 @@ const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_err
 const json_t *api_rules(void *session);
 /* A sw_env_fn over a session: the process's environment, then ~/.config/tao/.env. */
 const char *api_env(void *session, const char *name);
+/* user_config.c: environment (NULL: it is not asked) > config.toml > built in; the document of
+ * sw_user_defaults_resolve(). */
+json_t *api_user_defaults(sw_env_fn *env, void *env_context, struct sw_error *err);
 
 /* refresh.c: observe these jobs (none: all that are not over), however long it takes, then start the hooks
  * that are due. */
@@ -139,9 +148,9 @@ struct api_bounded {
 int api_call_within(struct sw_session *session, const struct api_bounded *what,
                     int64_t patience_ms, bool *late, struct sw_error *err);
 
-/* exec_pump.c: connects the caller's terminal to a command until it ends, and closes the stream. A signal
- * that ends us is raised again once the terminal is restored. */
-int api_exec_pump(struct sw_stream *stream, int *exit_status, struct sw_error *err);
+/* exec_pump.c: connects the caller's input, output and errors (its terminal, or pipes) to a command until it
+ * ends, and closes the stream. A signal that ends us is raised again once the terminal is restored. */
+int api_exec_pump(struct sw_stream *stream, const int fds[3], int *exit_status, struct sw_error *err);
 
 /* platforms.c: names and option tables as spec/ wants them; *count of them; static. */
 const struct sw_spec_platform *api_spec_platforms(size_t *count);
@@ -191,12 +200,25 @@ int api_job_verify(struct sw_session *session, const struct api_job *job, struct
 /* Both: for verbs that change something there, or believe that something is not there. */
 int api_job_reach(struct sw_session *session, const char *id, struct api_job *out,
                   struct sw_error *err);
+/* exec.c: a job that runs, with a rank of this number; one that is just starting is waited for.
+ * SW_E_CONFLICT: it does not run. */
+int api_job_running(struct sw_session *session, const char *id, int replica, struct api_job *out,
+                    struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
+
+/* status.c: all that are not over, as long as a list waits. */
+int api_refresh_list(struct sw_session *session, json_t *unreachable, struct sw_error *err);
 
 /* job_json.c: it waits for the time of its next attempt: ours to send, or the platform's own to begin. */
 bool api_awaits_attempt(const struct sw_job *job);
-/* Adds the job as JSON; both documents may be NULL. */
-void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
+/* The command of a plan as a shell would take it, owned; NULL: not known. It may hold anything. */
+char *api_command(const json_t *plan);
+/* What lists show of a plan, to be stored with the row; `origin` may be NULL. */
+json_t *api_brief(const json_t *plan, const json_t *origin);
+/* Adds the job as a row of a list. */
+void api_job_put(struct sw_buf *out, const struct sw_job *job);
+/* Everything about it, of all columns of the store and its attempts. */
+json_t *api_job_whole(const struct sw_job *job, json_t *attempts);
 
 /* remove.c: the jobs past their keep time as gc tells of them, removed first when that is wanted:
  * each that stays is warned of, and err is that of the first. NULL: they cannot be read. */
@@ -235,6 +257,23 @@ int api_plan_prepare(struct sw_session *session, const struct sw_request *reques
 int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
 
+/* redactor.c: takes every credential that this program can know out of a text. `plan` may be NULL, and so
+ * may the
+ * secrets of a job that is submitted now. */
+struct sw_redactor *api_redactor(struct sw_session *session, const json_t *plan,
+    const struct sw_secrets *job);
+/* The text without them, without what opens a URI, and in valid UTF-8; owned. */
+char *api_clean(struct sw_redactor *redactor, const char *bytes, size_t length);
+
+/* origin.c: what ran, to be stored beside the plan. */
+struct api_origin {
+    json_t *document, *request;
+    char *diff;                    /* what was not committed, without secrets; NULL: nothing */
+};
+void api_origin(struct sw_session *session, const struct sw_request *request, const struct api_plan *made,
+                const struct sw_secrets *secrets, struct api_origin *out);
+void api_origin_done(struct api_origin *origin);
+
 /* same_id.c: SW_E_CONFLICT when the id of this plan is certainly that of another job. Asks no platform. */
 int api_other_id(struct sw_session *session, const struct api_plan *made, struct sw_error *err);
 /* The id of this plan is taken. *again: the submit that took it came to nothing and its row is
@@ -255,6 +294,8 @@ json_t *api_plan_hide(json_t *document, const json_t *env);
 
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
+/* preflight.c: the document of these checks; takes them. `platform` NULL: of no one. */
+char *api_checks(const char *verb, const char *platform, json_t *checks);
 
 /* wait.c: the job's own answer as a shell would give it. */
 int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal);

@@ -63,7 +63,7 @@ static void is_gone(struct api_one *one)
 {
     struct sw_error why = { 0 };
 
-    sw_fail(&why, SW_E_NOT_FOUND, "there is no job '%s'", one->row.id);
+    sw_fail(&why, SW_E_NOT_FOUND, "no job '%s'", one->row.id);
     api_one_fail(one, &why);
 }
 

@@ -84,7 +84,7 @@ int api_call_within(struct sw_session *session, const struct api_bounded *what,
         run_call(call);
     if (!await(call, patience_ms)) {
         *late = true;
-        return sw_fail(err, SW_E_UNREACHABLE, "it has not answered after %lld s",
+        return sw_fail(err, SW_E_UNREACHABLE, "no answer after %lld s",
                        (long long)(patience_ms / 1000));
     }
     result = call->result;

@@ -141,13 +141,14 @@ static void not_yet(struct api_one *one, const char *platform, const struct sw_e
     struct sw_error err = { 0 };
 
     if (!written) {
-        sw_fail(&err, why->code, "job '%s' is not canceled, and nothing is remembered of it: %s",
+        sw_fail(&err, why->code, "job '%s' is not canceled, and the cancel was not recorded: %s",
                 one->row.id, why->message);
     } else {
         sw_fail(&err, unreachable ? SW_E_UNREACHABLE : why->code,
                 "job '%s' is not canceled yet: %s; it will be canceled as soon as %s answers",
                 one->row.id, why->message, platform);
-        sw_hint(&err, "any later look carries it out; to take it back: slipway cancel --undo %s",
+        sw_hint(&err, "the next slipway command that reaches it carries it out; to withdraw it: slipway "
+                      "cancel --undo %s",
                 one->row.id);
     }
     api_one_fail(one, &err);
@@ -162,7 +163,7 @@ static int find_out(struct api_batch *batch, bool *silent)
     struct sw_error why = { 0 };
 
     if (api_batch_refresh(batch, LOOK_FOR_MS, unreachable, &why) < 0 &&
-        unless_full(batch->session, &why, "canceling on what it says") < 0) {
+        unless_full(batch->session, &why, "canceling by its stored state") < 0) {
         api_batch_fail(batch, &why);
         return -1;
     }
@@ -281,14 +282,14 @@ static void cancel_place(struct api_batch *batch)
     if (find_out(batch, &silent) < 0 || api_batch_open(batch) == 0)
         return;
     written = sw_store_together(batch->session->store, write_intents, batch, &why) == 0;
-    if (!written && unless_full(batch->session, &why, "should this cancel fail, say it again") < 0) {
+    if (!written && unless_full(batch->session, &why, "if this cancel fails, repeat it") < 0) {
         api_batch_fail(batch, &why);
         return;
     }
     stop(batch, silent, written, never);
     why = (struct sw_error){ 0 };
     if (api_batch_open(batch) > 0 && record_ends(batch, never, &why) < 0 &&
-        unless_full(batch->session, &why, "it is canceled all the same") < 0)
+        unless_full(batch->session, &why, "it is canceled anyway") < 0)
         api_batch_fail(batch, &why);
 }
 
@@ -309,5 +310,5 @@ int sw_cancel_undo(struct sw_session *session, const char *id, struct sw_error *
 
     if (sw_store_cancel_undo(session->store, id, &undone, err) < 0)
         return -1;
-    return undone ? 0 : sw_fail(err, SW_E_CONFLICT, "no cancel of job '%s' waits for its platform", id);
+    return undone ? 0 : sw_fail(err, SW_E_CONFLICT, "no cancel of job '%s' is pending on its platform", id);
 }

@@ -250,12 +250,12 @@ static int fail_elsewhere(const struct sw_place *place, const char *identity, st
 {
     const char *was = strchr(place->identity, ' '), *now = strchr(identity, ' ');
 
-    sw_fail(err, SW_E_UNREACHABLE, "it runs on %s%s%s%s, and another one answers there now%s%s%s",
+    sw_fail(err, SW_E_UNREACHABLE, "it runs on %s%s%s%s, but another one answers there now%s%s%s",
             *place->address ? place->address : "another machine", was ? " (" : "",
             was ? was + 1 : "", was ? ")" : "", now ? " (" : "", now ? now + 1 : "",
             now ? ")" : "");
-    return sw_hint(err, "look from where %s leads to the one it was sent to; if that is gone for good, "
-                        "`slipway rm --forget` drops the record",
+    return sw_hint(err, "ask from where %s leads to the one it was sent to; if that no longer exists, "
+                        "`slipway rm --forget` removes the record",
                    *place->address ? place->address : "its address");
 }
 

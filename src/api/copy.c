@@ -117,7 +117,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
         name_bucket(with.client, from, err);
         return NULL;
     }
-    return api_text(sw_json_object(
+    return api_document("cp", sw_json_object(
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
         SW_INT("removed", report.removed), SW_INT("failed", report.failed),
         SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from_shown), SW_STR("to", to_shown),
@@ -185,7 +185,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
         sw_transfer_stat(with.client, uri, &self, err) < 0)
         return NULL;
     if (self.kind == SW_OBJECT_NONE)
-        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri));
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "nothing found at '%s'", uri));
     if (self.kind == SW_OBJECT_FILE) {
         free(self.name);
         self.name = sw_uri_name(uri);
@@ -193,8 +193,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
     } else if (sw_transfer_list(with.client, uri, recursive, append_object, objects, err) < 0) {
         return NULL;
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", shown),
-                                   SW_SUB("objects", sw_take(objects))));
+    return api_document("ls", sw_json_object(SW_STR("uri", shown), SW_SUB("objects", sw_take(objects))));
 }
 
 char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err)
@@ -207,8 +206,8 @@ char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error 
     if (open_client(session, 0, NULL, &with, err) < 0 ||
         sw_transfer_stat(with.client, uri, &found, err) < 0)
         return NULL;
-    return api_text(sw_json_object(SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
-                                   SW_STR("kind", kinds[found.kind]),
-                                   found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size),
-                                   SW_STR_OPT("etag", found.etag)));
+    return api_document_other("check", sw_json_object(
+        SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
+        SW_STR("kind", kinds[found.kind]),
+        found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size), SW_STR("etag", found.etag)));
 }

@@ -138,7 +138,7 @@ static void check_watcher(struct sw_session *session, json_t *rows)
     bool running = sw_json_bool(status, "running", false), off = sw_json_bool(status, "off", false);
     long long jobs = sw_json_int(status, "jobs", 0), notices = sw_json_int(status, "notices", 0);
     const char *problem = status ? sw_json_str(status, "problem") : why.message;
-    sw_autofree char *message = running ? sw_format("looks after %lld job%s", jobs, jobs == 1 ? "" : "s")
+    sw_autofree char *message = running ? sw_format("watching %lld job%s", jobs, sw_text_plural(jobs))
         : jobs + notices == 0 ? sw_strdup("not running, and no job needs it")
         : sw_format("not running: %s", sw_text_empty(problem) ? sw_json_str(status, "missed") : problem);
 
@@ -158,5 +158,5 @@ char *sw_doctor(struct sw_session *session, struct sw_error *err)
     check_profiles(session, rows);
     check_watcher(session, rows);
     check_platforms(session, rows);
-    return api_text(rows);
+    return api_checks("doctor", NULL, rows);
 }

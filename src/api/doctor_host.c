@@ -102,7 +102,7 @@ static void check_runtime(const char *backend, json_t *rows)
         }
     nvidia = said && strstr(said, "nvidia");
     finding(rows, missing->name, json_boolean(nvidia),
-            nvidia ? "knows NVIDIA's runtime" : said ? "does not know NVIDIA's runtime" : "does not answer",
+            nvidia ? "has NVIDIA's runtime" : said ? "has no NVIDIA runtime" : "does not answer",
             missing->fix);
 }
 
@@ -112,15 +112,15 @@ char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct
     json_t *rows;
 
     if (!kubernetes && !sw_text_same(backend, "docker"))
-        return sw_null(sw_fail(err, SW_E_USAGE, "the backend is docker or kubernetes, not '%s'",
+        return sw_null(sw_fail(err, SW_E_USAGE, "unknown backend '%s': use docker or kubernetes",
                                backend ? backend : ""));
     rows = json_array();
     if (kubernetes && sw_text_same(api_env(session, SKIP_VARIABLE), "1")) {
-        finding(rows, "GPU host", json_null(), "not looked at, because " SKIP_VARIABLE " is 1", "");
-        return api_text(rows);
+        finding(rows, "GPU host", json_null(), "not checked, because " SKIP_VARIABLE " is 1", "");
+        return api_checks("doctor", NULL, rows);
     }
     check_driver(rows);
     check_toolkit(rows);
     check_runtime(backend, rows);
-    return api_text(rows);
+    return api_checks("doctor", NULL, rows);
 }

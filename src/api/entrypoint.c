@@ -76,8 +76,8 @@ char *sw_entrypoint(struct sw_session *session, const struct sw_request *request
         sw_entrypoint_script(&text, payload, runners.items, runners.count,
                              code.bytes ? &code : NULL, &ca);
     }
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_STR("id", made.plan->job_id),
+    return api_document("entrypoint", sw_json_object(
+        SW_STR("id", made.plan->job_id),
         SW_STR("steps", sw_buf_text(&steps)), SW_SUB("payload", sw_payload_to_json(payload)),
         SW_STR_OPT("code", what), SW_STR_OPT("script", text.data)));
 }

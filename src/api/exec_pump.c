@@ -25,6 +25,7 @@ enum { PIECE = 32 * 1024 };
 
 struct pump {
     struct sw_stream *stream;
+    const int *fds;                  /* the caller's input, output and errors */
     struct termios before;
     sigset_t mask;
     int signals;                     /* a signalfd while the terminal is raw; -1 */
@@ -46,12 +47,12 @@ static int make_raw(struct pump *pump, struct sw_error *err)
     for (size_t i = 0; i < SW_COUNT(wanted); i++)
         sigaddset(&set, wanted[i]);
     pump->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (pump->signals < 0 || tcgetattr(STDIN_FILENO, &pump->before) < 0)
+    if (pump->signals < 0 || tcgetattr(pump->fds[0], &pump->before) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot use this terminal");
     pthread_sigmask(SIG_BLOCK, &set, &pump->mask);
     raw = pump->before;
     cfmakeraw(&raw);
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    tcsetattr(pump->fds[0], TCSADRAIN, &raw);
     return 0;
 }
 
@@ -59,7 +60,7 @@ static void restore(struct pump *pump)
 {
     if (pump->signals < 0)
         return;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &pump->before);
+    tcsetattr(pump->fds[0], TCSADRAIN, &pump->before);
     pthread_sigmask(SIG_SETMASK, &pump->mask, NULL);
     close(pump->signals);
     pump->signals = -1;
@@ -69,7 +70,7 @@ static void pass_size(const struct pump *pump)
 {
     struct winsize size;
 
-    if (pump->stream->terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+    if (pump->stream->terminal && ioctl(pump->fds[1], TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
         pump->stream->ops->resize(pump->stream, size.ws_row, size.ws_col);
 }
 
@@ -87,13 +88,14 @@ static void take_signals(struct pump *pump)
 
 static int put(void *context, int which, const char *bytes, size_t length)
 {
-    (void)context;
-    return sw_write_all(which == 2 ? STDERR_FILENO : STDOUT_FILENO, bytes, length);
+    const struct pump *pump = context;
+
+    return sw_write_all(pump->fds[which == 2 ? 2 : 1], bytes, length);
 }
 
 static void take_input(struct pump *pump)
 {
-    ssize_t n = read(STDIN_FILENO, pump->input, sizeof pump->input);
+    ssize_t n = read(pump->fds[0], pump->input, sizeof pump->input);
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
@@ -128,10 +130,10 @@ static int work(struct pump *pump)
     int ended;
 
     pass_size(pump);
-    while ((ended = stream->ops->read(stream, put, NULL)) == 0 && !pump->ended_by) {
+    while ((ended = stream->ops->read(stream, put, pump)) == 0 && !pump->ended_by) {
         struct pollfd ends[] = {
             { .fd = stream->fd, .events = POLLIN | (pump->waiting || stream->unsent ? POLLOUT : 0) },
-            { .fd = pump->reads && !pump->waiting ? STDIN_FILENO : -1, .events = POLLIN },
+            { .fd = pump->reads && !pump->waiting ? pump->fds[0] : -1, .events = POLLIN },
             { .fd = pump->signals, .events = POLLIN },
         };
 
@@ -156,20 +158,20 @@ static void ignore_keys(bool ignore)
     sigaction(SIGQUIT, ignore ? &none : &quit, ignore ? &quit : NULL);
 }
 
-int api_exec_pump(struct sw_stream *stream, int *exit_status, struct sw_error *err)
+int api_exec_pump(struct sw_stream *stream, const int fds[3], int *exit_status, struct sw_error *err)
 {
-    struct pump pump = { .stream = stream, .signals = -1, .reads = stream->takes_input };
+    struct pump pump = { .stream = stream, .fds = fds, .signals = -1, .reads = stream->takes_input };
     int result = 0;
-    bool ended;
+    bool ended, shared = stream->passed && fds[0] == STDIN_FILENO;
 
     assert(!stream->terminal || !stream->passed);
-    if (stream->passed)
+    if (shared)
         ignore_keys(true);
     if (stream->terminal)
         result = make_raw(&pump, err);
     ended = result == 0 && work(&pump);
     restore(&pump);
-    if (stream->passed)
+    if (shared)
         ignore_keys(false);
     if (ended)
         result = stream->ops->status(stream, exit_status, err);

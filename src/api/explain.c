@@ -91,7 +91,7 @@ static json_t *retry_json(const struct api_job *job, const json_t *verdict)
         return json_null();
     sw_retry_decide(job->row.plan, sw_platform_retries(job->platform), &failed, verdict, 0, &retry);
     if (retry.again)         /* it would be, but the job is over: it was sent and refused, or lost */
-        snprintf(retry.why, sizeof retry.why, "not tried again by itself; `slipway retry` does");
+        snprintf(retry.why, sizeof retry.why, "not retried automatically; use `slipway retry`");
     return sw_json_object(SW_BOOL("again", false), SW_STR("why", retry.why));
 }
 
@@ -121,7 +121,7 @@ char *sw_why(struct sw_session *session, const char *id, struct sw_error *err)
                                sw_now_ms() - job.row.updated_ms);
     waits = with_start(sw_take(waits), &job.row, sw_now_ms());
     headline = headline_of(&job.row, verdict, waits);
-    return api_text(sw_json_object(
+    return api_document("why", sw_json_object(
         SW_STR("id", job.row.id),
         SW_STR("status", sw_state_name(job.row.state)),
         SW_STR("headline", headline),
@@ -133,5 +133,5 @@ char *sw_why(struct sw_session *session, const char *id, struct sw_error *err)
                                    : json_array()),
         SW_SUB("retry", retry_json(&job, verdict)),
         SW_INT("attempt", job.row.attempt),
-        SW_INT("failed_replica", job.row.failed_replica)));
+        SW_SUB("failed_replica", job.row.failed_replica < 0 ? NULL : json_integer(job.row.failed_replica))));
 }

@@ -258,3 +258,13 @@ const char *api_asking_env(void *context, const char *name)
     asking->used |= value && value == sw_environment_find(asking->folder->values, name);
     return value;
 }
+
+const char *api_asking_source(void *context, const char *name)
+{
+    const struct api_asking *asking = context;
+
+    if (!sw_text_empty(getenv(name)))
+        return "the environment";
+    return sw_environment_find(asking->folder->values, name) ? shown(asking->folder->dotenv.path)
+                                                             : "~/.config/tao/.env";
+}

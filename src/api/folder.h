@@ -48,6 +48,8 @@ struct api_asking {
     bool used;                     /* a value of the folder's .env was given */
 };
 const char *api_asking_env(void *asking, const char *name);
+/* Where the value of that name comes from, in words; borrowed from the folder. */
+const char *api_asking_source(void *asking, const char *name);
 
 /* trust.c: did the user trust this content of that file? */
 bool api_is_trusted(const char *state_dir, const char *path, const char *sha256);

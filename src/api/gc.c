@@ -22,7 +22,7 @@ static void sweep_platform(struct sw_session *session, const struct sw_platform 
     if (!found && api_is_idle(session, platform, &why))
         return;
     if (!found) {
-        sw_autofree char *text = sw_format("%s was not looked at: %s", platform->name,
+        sw_autofree char *text = sw_format("%s was not checked: %s", platform->name,
                                            why.message);
 
         api_warn(session, text);
@@ -70,7 +70,7 @@ char *sw_gc_with(struct sw_session *session, const struct sw_gc_options *options
             sweep_platform(session, platform, &sweep, rows);
     if (options->caches)
         sweep_clones(session, options->remove, rows);
-    return api_text(sw_take(rows));
+    return api_document("gc", sw_json_object(SW_SUB("leftovers", sw_take(rows))));
 }
 
 char *sw_gc(struct sw_session *session, bool remove, struct sw_error *err)

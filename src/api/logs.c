@@ -1,313 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * logs.c - reading and following logs by byte offset.
+ * logs.c - reading and following the logs of one or many jobs.
  *
- * A platform offers each replica's log as bytes from 0; this file adds tails, times, following
- * and the mixing of replicas. The end of the bytes is never the end of the job: only the job's
- * state ends a follow, and it is asked *before* the last read, so that nothing written before the
- * end can be missed. An empty read is not the end of the bytes either (a log that is being rotated
- * goes quiet for a moment): the size says whether there is more. Memory is bounded by one piece
- * per replica.
+ * log_reading.c reads; this file decides when a follow ends. The end of the bytes is never the end of the
+ * job: only the job's state ends a follow, and it is asked *before* the last read, so that nothing written
+ * before the end can be missed. All jobs are asked in one refresh and read in turn by one thread, so that
+ * a hundred cost one poll of each place and one piece of memory.
  *
  * A follow goes on with the next attempt: what the last one wrote is read to its end first. Where a platform
  * keeps one log for all attempts, the reading just goes on.
- *
- * A piece carries one time. Bytes of one time are cut where the platform says that another time
- * begins; when replicas are mixed, whole lines matter more, and a line has the time of its first
- * byte.
  */
-#include <string.h>
-
-#include "api/api_internal.h"
-#include "base/buf.h"
+#include "api/log_reading.h"
 #include "base/clock.h"
-#include "platform/kit/log.h"
+#include "base/text.h"
 
 enum {
-    PIECE = 64 * 1024,
-    LONGEST_HELD_LINE = 64 * 1024,     /* a longer line is passed on in parts */
     READ_EVERY_MS = 100,
     ASK_STATE_EVERY_MS = 200,
     ASK_WOKEN_EVERY_MS = 1000,         /* where a platform wakes us */
-    SILENCE_MS = 5000,                 /* how long bytes that must be there may stay away */
-    REFRESH_MS = 5000,                /* how long a platform may take to tell of the job's state */
+    REFRESH_MS = 5000,                 /* how long a platform may take to report the job's state */
 };
 
-struct log_stream {
-    int replica;
-    int64_t offset;
-    struct sw_buf held;       /* the beginning of a line, when replicas are mixed */
-    int64_t held_ms;          /* when that line began */
-};
-
-struct log_reading {
+struct log_round {                     /* all logs that are read together */
     struct sw_session *session;
-    struct api_job *job;
     const struct sw_log_options *options;
-    sw_log_fn *fn;
-    void *context;
-    struct log_stream *streams;
+    struct log_reading *all;
     size_t count;
-    char *piece;
-    bool cut;                 /* the platform was out of reach at the last read */
-    int64_t ask_every_ms;     /* whether the job is over */
-    bool moved;               /* to an attempt that may never have been sent */
-    bool read;                /* this attempt is over and read to its end */
-    bool gone;                /* its end is not there any more, and a warning was given */
-    int reported;             /* the last attempt that the caller knows of */
-    bool silent;              /* the platform did not answer in time, and a warning was given */
+    sw_outcome_fn *tell;               /* how each went; may be NULL */
+    void *context;                     /* for `tell` and idle() */
+    int64_t asked_ms, ask_every_ms;    /* whether the jobs are over */
 };
 
-struct job_phase {            /* what the store knows of the job */
-    bool over, sent;
-    int attempt;
-};
-
-static struct sw_log log_of(const struct log_reading *r, int replica)
+/* One log is read, or `why` it is not. */
+static void end_one(struct log_round *round, struct log_reading *r, const struct sw_error *why)
 {
-    return (struct sw_log){ r->job->platform, r->job->conn, &r->job->ref, replica };
+    struct sw_outcome outcome = { .size = sizeof outcome, .id = r->id, .index = (size_t)(r - round->all),
+                                  .err = why, .state = r->job.row.state, .attempt = r->job.row.attempt,
+                                  .exit_code = -1, .duration_ms = -1 };
+
+    r->done = true;
+    if (why)
+        r->err = *why;
+    if (round->tell)
+        round->tell(round->context, &outcome);
 }
 
-static int interrupted(struct sw_error *err)
+static int first_failure(const struct log_round *round, struct sw_error *err)
 {
-    return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
-}
-
-static int pass_held(struct log_reading *r, struct log_stream *s)
-{
-    int stop = 0;
-
-    if (s->held.length)
-        stop = r->fn(r->context, s->replica, s->held_ms, s->held.data, s->held.length);
-    sw_buf_clear(&s->held);
-    return stop;
-}
-
-/* Hand on whole lines; keep the rest for the next piece. */
-static int pass_lines(struct log_reading *r, struct log_stream *s, int64_t at_ms, const char *bytes,
-                      size_t length)
-{
-    const char *first = s->held.length ? memchr(bytes, '\n', length) : NULL;
-    const char *last;
-    size_t used = 0;
-
-    if (s->held.length) {
-        used = first ? (size_t)(first - bytes) + 1 : length;
-        sw_buf_add_bytes(&s->held, bytes, used);
-        if ((first || s->held.length > LONGEST_HELD_LINE) && pass_held(r, s))
-            return 1;
-    }
-    last = memrchr(bytes + used, '\n', length - used);
-    if (last) {
-        size_t whole = (size_t)(last - bytes) + 1 - used;
-
-        if (r->fn(r->context, s->replica, at_ms, bytes + used, whole))
-            return 1;
-        used += whole;
-    }
-    if (used < length) {
-        s->held_ms = at_ms;
-        sw_buf_add_bytes(&s->held, bytes + used, length - used);
-    }
-    return s->held.length > LONGEST_HELD_LINE ? pass_held(r, s) : 0;
-}
-
-/* How many of these bytes share the time of the first; a platform that cannot tell gives them
- * all the time 0. */
-static size_t same_time(struct log_reading *r, const struct log_stream *s, size_t length, int64_t *at_ms)
-{
-    const struct sw_log log = log_of(r, s->replica);
-    int64_t until = 0;
-
-    *at_ms = 0;
-    if ((log.platform->log_time_asks && !r->options->times) ||
-        sw_log_time(&log, s->offset, at_ms, &until, NULL) < 0) {
-        *at_ms = 0;
-        return length;
-    }
-    if (until <= s->offset || until - s->offset > (int64_t)length)
-        return length;
-    return (size_t)(until - s->offset);
-}
-
-/* Hand on what was read, time by time. */
-static int pass_piece(struct log_reading *r, struct log_stream *s, size_t length)
-{
-    for (size_t done = 0; done < length;) {
-        int64_t at_ms;
-        size_t part = same_time(r, s, length - done, &at_ms);
-
-        s->offset += (int64_t)part;
-        if (r->count > 1 ? pass_lines(r, s, at_ms, r->piece + done, part)
-                         : r->fn(r->context, s->replica, at_ms, r->piece + done, part))
-            return 1;
-        done += part;
-    }
+    for (size_t i = 0; i < round->count; i++)
+        if (round->all[i].err.code)
+            return sw_pass(err, &round->all[i].err);
     return 0;
 }
 
-/* A job that never began has no log that could be gone. */
-static bool is_unbegun(const struct sw_job *row)
+static size_t count_open(const struct log_round *round)
 {
-    return row->started_ms == 0 && row->exit_code == SW_NO_EXIT_CODE && row->signal == 0;
+    size_t open = 0;
+
+    for (size_t i = 0; i < round->count; i++)
+        open += !round->all[i].done;
+    return open;
 }
 
-/* What is left of it was shown: that the last lines are gone is a warning. Without any it is a failure, but
- * a follow ends as the job does. */
-static void say_gone(struct log_reading *r, const struct sw_error *why)
+/* A follow waits for as long as it takes; one warning for each silence says what for. `unreachable` lists
+ * the platforms that did not answer. */
+static void note_silence(struct log_reading *r, const json_t *unreachable)
 {
-    if (!r->gone)
-        api_warn(r->session, why->message);
-    r->gone = true;
-}
+    const json_t *each, *silent = NULL;
+    size_t i;
 
-/* One piece from the present offset. To a follow, a platform out of reach has nothing new: the next read
- * goes on at the same byte. */
-static ssize_t next_piece(struct log_reading *r, const struct log_stream *s, struct sw_error *err)
-{
-    const struct sw_log log = log_of(r, s->replica);
-    struct sw_error why = { 0 };
-    ssize_t n = sw_log_read(&log, s->offset, r->piece, PIECE, &why);
-
-    if (n >= 0)
-        return n;
-    if (why.code == SW_E_NOT_FOUND && (r->moved || is_unbegun(&r->job->row)))
-        return 0;
-    if (why.code == SW_E_NOT_FOUND && (s->offset > 0 || r->options->follow)) {
-        say_gone(r, &why);
-        return 0;
-    }
-    if (why.code == SW_E_TIMEOUT)            /* 75 is for our own waiting: this is the platform's */
-        why.code = SW_E_UNREACHABLE;
-    r->cut = why.code == SW_E_UNREACHABLE;
-    if (r->cut && r->options->follow)
-        return 0;
-    return sw_pass(err, &why);
-}
-
-/* Read what there is of one replica. Returns 1 when something was there. */
-static int drain(struct log_reading *r, struct log_stream *s, struct sw_error *err)
-{
-    int any = 0;
-
-    for (;;) {
-        ssize_t n = next_piece(r, s, err);
-
-        if (n <= 0)
-            return n < 0 ? -1 : any;
-        any = 1;
-        if (pass_piece(r, s, (size_t)n))
-            return interrupted(err);
-        if (r->count > 1)
-            return any;                  /* take turns, so that one chatty rank drowns no other */
-    }
-}
-
-static int drain_all(struct log_reading *r, struct sw_error *err)
-{
-    int any = 0;
-
-    r->cut = false;
-    for (size_t i = 0; i < r->count; i++) {
-        int result = drain(r, &r->streams[i], err);
-
-        if (result < 0)
-            return -1;
-        any |= result;
-    }
-    return any;
-}
-
-static int flush_held(struct log_reading *r, struct sw_error *err)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (pass_held(r, &r->streams[i]))
-            return interrupted(err);
-    return 0;
-}
-
-/* A follow waits for as long as it takes; one warning for each silence says what for. `silent`: an entry of
- * "unreachable"; NULL: the platform answered. */
-static void note_silence(struct log_reading *r, const json_t *silent)
-{
-    sw_autofree char *text = NULL;
-
+    json_array_foreach(unreachable, i, each)
+        if (sw_text_same(sw_json_str(each, "platform"), r->job.platform->name))
+            silent = each;
     if (silent && !r->silent) {
-        text = sw_format("%s does not answer, the log continues when it does: %s",
-                         sw_json_str(silent, "platform"), sw_json_str(silent, "message"));
+        sw_autofree char *text = sw_format("%s does not answer, the log continues when it answers: %s",
+                                           sw_json_str(silent, "platform"), sw_json_str(silent, "message"));
+
         api_warn(r->session, text);
     }
     r->silent = silent != NULL;
 }
 
-/* Look again when it is time. Not reaching the platform is not an end; -1 only when the store
- * fails. */
-static int ask(struct log_reading *r, int64_t *asked_ms, struct job_phase *out, struct sw_error *err)
+static int read_phase(struct log_reading *r, struct sw_error *err)
 {
-    const struct sw_refresh_options in_time = { .deadline_ms = REFRESH_MS, .act = r->options->follow };
-    sw_auto(json) json_t *unreachable = json_array();
-    const char *id = r->job->row.id;
     sw_auto(sw_job) struct sw_job row = { 0 };
-    int64_t now = sw_monotonic_ms();
 
-    if (*asked_ms && now - *asked_ms < r->ask_every_ms)
-        return 0;
-    *asked_ms = now;
-    if (api_refresh_within(r->session, &id, 1, &in_time, unreachable, err) < 0 ||
-        sw_store_get(r->session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
+    if (sw_store_get(r->session->store, r->id, SW_COLUMNS_LIST, &row, err) < 0)
         return -1;
-    note_silence(r, json_array_get(unreachable, 0));
-    *out = (struct job_phase){ .over = row.phase == SW_PHASE_OVER,
-                              .sent = row.phase != SW_PHASE_SUBMITTING, .attempt = row.attempt };
+    r->now = (struct log_phase){ .over = row.phase == SW_PHASE_OVER,
+                                 .sent = row.phase != SW_PHASE_SUBMITTING, .attempt = row.attempt };
     return 0;
 }
 
-/* Are there bytes of this replica that the last read did not give (1), or not (0)? Asked twice,
- * so that a platform that answers every other call cannot keep us for ever. */
-static int is_behind(struct log_reading *r, const struct log_stream *s, struct sw_error *err)
+/* Look again when it is time. Not reaching a platform is not an end; -1 only when the store fails. */
+static int ask(struct log_round *round, struct sw_error *err)
 {
-    const struct sw_log log = log_of(r, s->replica);
-    struct sw_error why = { 0 };
-    int64_t size = 0;
+    const struct sw_refresh_options in_time = { .deadline_ms = REFRESH_MS, .act = round->options->follow };
+    sw_auto(json) json_t *unreachable = json_array();
+    sw_autofree const char **ids = sw_alloc((round->count + 1) * sizeof *ids);
+    int64_t now = sw_monotonic_ms();
+    size_t open = 0;
 
-    for (int tries = 0; tries < 2; tries++)
-        if (sw_log_size(&log, &size, &why) == 0)
-            return size > s->offset;
-    r->cut |= why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT;
-    if (why.code == SW_E_NOT_FOUND && r->moved)
+    if (round->asked_ms && now - round->asked_ms < round->ask_every_ms)
         return 0;
-    if (!r->cut || r->options->follow)
-        return 0;
-    return sw_pass(err, &why);
-}
+    round->asked_ms = now;
+    for (size_t i = 0; i < round->count; i++)
+        if (!round->all[i].done)
+            ids[open++] = round->all[i].id;
+    if (open && api_refresh_within(round->session, ids, open, &in_time, unreachable, err) < 0)
+        return -1;
+    for (size_t i = 0; i < round->count; i++) {
+        struct log_reading *r = &round->all[i];
+        struct sw_error why = { 0 };
 
-static int any_is_behind(struct log_reading *r, struct sw_error *err)
-{
-    int behind = 0;
-
-    for (size_t i = 0; i < r->count && behind == 0; i++)
-        behind = is_behind(r, &r->streams[i], err);
-    return behind;
-}
-
-/* Read on to the end of what is there now. A cut ends it as well, for a follow. */
-static int drain_to_the_end(struct log_reading *r, struct sw_error *err)
-{
-    int64_t heard_ms = sw_monotonic_ms();
-
-    for (;;) {
-        int any = drain_all(r, err);
-        int behind = any != 0 || r->cut ? any : any_is_behind(r, err);
-
-        if (behind <= 0)
-            return behind;
-        if (any > 0)
-            heard_ms = sw_monotonic_ms();
-        else if (sw_monotonic_ms() - heard_ms > SILENCE_MS)
-            return 0;
-        else
-            sw_sleep_ms(1);
+        if (r->done)
+            continue;
+        note_silence(r, unreachable);
+        if (read_phase(r, &why) < 0)
+            end_one(round, r, &why);
     }
+    return 0;
 }
 
 static void tell_attempt(struct log_reading *r, int attempt)
@@ -318,20 +130,18 @@ static void tell_attempt(struct log_reading *r, int attempt)
 }
 
 /* To the attempt after the one that was read; it was sent, or will never be. */
-static int go_on(struct log_reading *r, const struct job_phase *now, struct sw_error *err)
+static int go_on(struct log_reading *r, struct sw_error *err)
 {
-    int next = r->job->ref.attempt + 1;
-    char id[SW_ID_SIZE];
+    int next = r->job.ref.attempt + 1;
 
-    if (flush_held(r, err) < 0)
+    if (api_log_flush(r, err) < 0)
         return -1;
-    memcpy(id, r->job->row.id, sizeof id);
-    sw_job_done(&r->job->row);
-    *r->job = (struct api_job){ 0 };
-    if (api_job_open(r->session, id, r->job, err) < 0)
+    sw_job_done(&r->job.row);
+    r->job = (struct api_job){ 0 };
+    if (api_job_open(r->session, r->id, &r->job, err) < 0)
         return -1;
-    r->job->ref.attempt = next;
-    r->job->ref.finished = now->over || next < now->attempt;
+    r->job.ref.attempt = next;
+    r->job.ref.finished = r->now.over || next < r->now.attempt;
     for (size_t i = 0; i < r->count; i++)
         r->streams[i].offset = 0;
     r->moved = true;
@@ -343,165 +153,169 @@ static int go_on(struct log_reading *r, const struct job_phase *now, struct sw_e
 /* Bytes of this attempt, to its end once it is over. 1: there were any. */
 static int read_on(struct log_reading *r, bool ended, struct sw_error *err)
 {
-    int any = drain_all(r, err);
+    int any = api_log_drain(r, err);
 
-    r->job->ref.finished |= ended;
+    r->job.ref.finished |= ended;
     if (ended && any >= 0)
-        any = drain_to_the_end(r, err);
+        any = api_log_drain_to_the_end(r, err);
     r->read = ended && any >= 0 && !r->cut;          /* the last bytes may be behind the cut */
     return any;
 }
 
 /* A log of one attempt that was asked for by number ends with it. */
-static bool is_past(const struct log_reading *r, const struct job_phase *now)
+static bool is_past(const struct log_reading *r)
 {
-    return r->options->attempt == 0 && !r->job->platform->one_log &&
-           now->attempt > r->job->ref.attempt;
+    return r->options->attempt == 0 && !r->job.platform->one_log && r->now.attempt > r->job.ref.attempt;
 }
 
-static int follow(struct log_reading *r, struct sw_error *err)
+/* The turn of one job. 1: there was something, 0: nothing new; *over: all of it was read. */
+static int take_turn(struct log_reading *r, bool *over, struct sw_error *err)
 {
-    struct job_phase now = { .attempt = r->job->ref.attempt };
-    int64_t asked_ms = 0;
+    bool past = is_past(r);
+    int any = 0;
 
-    r->reported = r->job->row.attempt;
-    r->ask_every_ms = ASK_STATE_EVERY_MS;
+    if (r->job.platform->one_log && r->now.attempt > r->reported)
+        tell_attempt(r, r->now.attempt);             /* one log for all: the reading just goes on */
+    if (!r->read)
+        any = read_on(r, r->now.over || past, err);
+    if (any < 0)
+        return -1;
+    *over = r->read && !past;
+    if (*over)
+        return api_log_flush(r, err) < 0 ? -1 : 1;
+    if (r->read && (r->now.sent || r->now.attempt > r->job.ref.attempt + 1))
+        return go_on(r, err) < 0 ? -1 : 1;
+    return any;
+}
+
+/* The turn of each that is not done. 1: there was something in one of them; -1: the caller stopped it. */
+static int take_turns(struct log_round *round, struct sw_error *err)
+{
+    int any = 0;
+
+    for (size_t i = 0; i < round->count; i++) {
+        struct log_reading *r = &round->all[i];
+        struct sw_error why = { 0 };
+        bool over = false;
+        int result = r->done ? 0 : take_turn(r, &over, &why);
+
+        if (result < 0 && why.code == SW_E_INTERRUPTED)
+            return sw_pass(err, &why);
+        if (result < 0 || over)
+            end_one(round, r, result < 0 ? &why : NULL);
+        any |= result > 0;
+    }
+    return any;
+}
+
+static int follow(struct log_round *round, struct sw_error *err)
+{
+    const struct sw_log_options *options = round->options;
+
+    round->ask_every_ms = ASK_STATE_EVERY_MS;
     for (;;) {
-        int any = 0, news;
-        bool past;
+        int any, news;
 
-        if (ask(r, &asked_ms, &now, err) < 0)
+        if (ask(round, err) < 0)
             return -1;
-        if (r->job->platform->one_log && now.attempt > r->reported)
-            tell_attempt(r, now.attempt);            /* one log for all: the reading just goes on */
-        past = is_past(r, &now);
-        if (!r->read)
-            any = read_on(r, now.over || past, err);
+        any = take_turns(round, err);
         if (any < 0)
             return -1;
-        if (r->read && !past)
-            return flush_held(r, err);
-        if (r->read && (now.sent || now.attempt > r->job->ref.attempt + 1)) {
-            if (go_on(r, &now, err) < 0)
-                return -1;
-            continue;
-        }
+        if (count_open(round) == 0)
+            return first_failure(round, err);
         if (any)
             continue;
-        if (r->options->idle && r->options->idle(r->context))
-            return interrupted(err);
-        news = api_wait_for_wake(r->session, READ_EVERY_MS);
-        r->ask_every_ms = news == API_NO_WAKE ? ASK_STATE_EVERY_MS : ASK_WOKEN_EVERY_MS;
+        if (options->idle && options->idle(round->context))
+            return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
+        news = api_wait_for_wake(round->session, READ_EVERY_MS);
+        round->ask_every_ms = news == API_NO_WAKE ? ASK_STATE_EVERY_MS : ASK_WOKEN_EVERY_MS;
         if (news == API_WOKEN)
-            asked_ms = 0;
+            round->asked_ms = 0;
     }
 }
 
-/* Fill `piece` from `from`: platforms may answer in smaller parts, or with a pause. */
-static ssize_t read_at(struct log_reading *r, int replica, int64_t from, size_t size,
-                       struct sw_error *err)
+/* One after the other, each as it is now. */
+static int read_all(struct log_round *round, struct sw_error *err)
 {
-    const struct sw_log log = log_of(r, replica);
-    int64_t heard_ms = sw_monotonic_ms();
-    size_t got = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        struct log_reading *r = &round->all[i];
+        struct sw_error why = { 0 };
+        int result = r->done ? 0 : api_log_drain_to_the_end(r, &why);
 
-    while (got < size && sw_monotonic_ms() - heard_ms <= SILENCE_MS) {
-        ssize_t n = sw_log_read(&log, from + (int64_t)got, r->piece + got, size - got, err);
-
-        if (n < 0)
-            return -1;
-        if (n == 0)                      /* the size said that it is there */
-            sw_sleep_ms(1);
-        else
-            heard_ms = sw_monotonic_ms();
-        got += (size_t)n;
+        if (r->done)
+            continue;
+        if (result >= 0)
+            result = api_log_flush(r, &why);
+        if (result < 0 && why.code == SW_E_INTERRUPTED)
+            return sw_pass(err, &why);
+        end_one(round, r, result < 0 ? &why : NULL);
     }
-    return (ssize_t)got;
+    return first_failure(round, err);
 }
 
-/* Where the last `lines` lines begin, reading backwards piece by piece. The newline that ends
- * the last line does not begin another. */
-static int tail_offset(struct log_reading *r, struct log_stream *s, int64_t lines, struct sw_error *err)
+/* Is any of them not over, as its row was when it was opened? Otherwise no platform is asked. */
+static bool any_goes_on(const struct log_round *round)
 {
-    const struct sw_log log = log_of(r, s->replica);
-    int64_t size = 0;
+    for (size_t i = 0; i < round->count; i++)
+        if (!round->all[i].done && round->all[i].job.row.phase != SW_PHASE_OVER)
+            return true;
+    return false;
+}
 
-    if (sw_log_size(&log, &size, err) < 0)
+static int begin_one(struct log_reading *r, struct sw_error *err)
+{
+    if (r->job.row.phase != SW_PHASE_OVER && api_job_verify(r->session, &r->job, err) == SW_ANOTHER_PLACE)
         return -1;
-    s->offset = lines == 0 ? size : 0;
-    for (int64_t at = size; lines > 0 && at > 0;) {
-        int64_t from = at > PIECE ? at - PIECE : 0;
-        ssize_t n = read_at(r, s->replica, from, (size_t)(at - from), err);
+    return api_log_begin(r, err);
+}
 
-        if (n < 0)
-            return -1;
-        for (ssize_t i = n - 1; i >= 0; i--) {
-            if (r->piece[i] == '\n' && from + i != size - 1 && --lines == 0) {
-                s->offset = from + i + 1;
-                return 0;
-            }
-        }
-        at = from;
+static int run_round(struct log_round *round, struct sw_error *err)
+{
+    bool follows = round->options->follow;
+
+    for (size_t i = 0; i < round->count; i++) {
+        struct sw_error why = { 0 };
+
+        if (api_log_open(&round->all[i], &why) < 0)
+            end_one(round, &round->all[i], &why);
     }
-    return 0;
+    if (follows && any_goes_on(round) && ask(round, err) < 0)
+        return -1;                   /* asked in time first: to verify may take a minute */
+    round->asked_ms = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        struct sw_error why = { 0 };
+
+        if (!round->all[i].done && begin_one(&round->all[i], &why) < 0)
+            end_one(round, &round->all[i], &why);
+    }
+    return follows ? follow(round, err) : read_all(round, err);
 }
 
-/* The later of "the last N lines" and "since then" is where the reading begins. */
-static int begin_at(struct log_reading *r, struct log_stream *s, struct sw_error *err)
+int sw_logs_many(struct sw_session *session, const struct sw_log_job *jobs, size_t count,
+                 const struct sw_log_options *options, sw_log_fn *fn, sw_outcome_fn *tell, void *context,
+                 struct sw_error *err)
 {
-    const struct sw_log log = log_of(r, s->replica);
-    int64_t since = 0;
-    int64_t lines = r->options->tail_lines;
+    sw_autofree char *piece = sw_alloc(API_LOG_PIECE);
+    struct log_round round = { .session = session, .options = options, .count = count, .tell = tell,
+                               .context = context };
+    int result;
 
-    if ((lines > 0 || lines == SW_LOG_NEW) && tail_offset(r, s, lines > 0 ? lines : 0, err) < 0)
+    if (api_need(session, err) < 0)
         return -1;
-    if (r->options->since_ms <= 0)
-        return 0;
-    if (sw_log_since(&log, r->options->since_ms, &since, err) < 0)
-        return -1;
-    s->offset = s->offset > since ? s->offset : since;
-    return 0;
-}
-
-static int read_all(struct log_reading *r, struct sw_error *err)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (begin_at(r, &r->streams[i], err) < 0)
-            return -1;
-    if (r->options->follow)
-        return follow(r, err);
-    return drain_to_the_end(r, err) < 0 ? -1 : flush_held(r, err);
+    round.all = sw_alloc((count + 1) * sizeof *round.all);
+    for (size_t i = 0; i < count; i++)
+        round.all[i] = (struct log_reading){ .session = session, .id = jobs[i].id, .options = options,
+                                             .fn = fn, .context = jobs[i].context, .piece = piece,
+                                             .lines = count > 1 || options->whole_lines };
+    result = run_round(&round, err);
+    for (size_t i = 0; i < count; i++)
+        api_log_close(&round.all[i]);
+    free(round.all);
+    return result;
 }
 
 int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *options,
             sw_log_fn *fn, void *context, struct sw_error *err)
 {
-    sw_auto(api_job) struct api_job job = { 0 };
-    sw_autofree char *piece = sw_alloc(PIECE);
-    struct log_reading r = { .session = session, .job = &job, .options = options, .fn = fn,
-                         .context = context, .piece = piece };
-    int nodes, result;
-
-    if (api_job_open(session, id, &job, err) < 0)
-        return -1;
-    if (options->follow && job.row.phase != SW_PHASE_OVER &&
-        ask(&r, &(int64_t){ 0 }, &(struct job_phase){ 0 }, err) < 0)
-        return -1;                   /* asked in time first: to verify may take a minute */
-    if (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE)
-        return -1;
-    nodes = api_replicas(&job.row);
-    if (options->one_replica && (options->replica < 0 || options->replica >= nodes))
-        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d: it has %d", id,
-                       options->replica, nodes);
-    if (options->attempt > 0)
-        job.ref.attempt = job.ref.log_attempt = options->attempt;
-    r.count = options->one_replica ? 1 : (size_t)nodes;
-    r.streams = sw_alloc(r.count * sizeof *r.streams);
-    for (size_t i = 0; i < r.count; i++)
-        r.streams[i].replica = options->one_replica ? options->replica : (int)i;
-    result = read_all(&r, err);
-    for (size_t i = 0; i < r.count; i++)
-        sw_buf_done(&r.streams[i].held);
-    free(r.streams);
-    return result;
+    return sw_logs_many(session, &(struct sw_log_job){ id, context }, 1, options, fn, NULL, context, err);
 }

@@ -43,8 +43,8 @@ static void say_code(struct sw_session *session, const struct api_plan *made)
 static void say_results(struct sw_session *session, const struct api_plan *made)
 {
     static const char text[] =
-        "the command names /results, which without a container is a folder of the machine that runs it: "
-        "what is written there is not kept; write {results_dir} instead, or add `outputs: [/results]`";
+        "the command names /results, which without a container is a folder of the machine itself, so what "
+        "is written there is not kept; write {results_dir} instead, or add `outputs: [/results]`";
 
     if (!made->platform->rewrites_paths || !made->platform->rewrites_paths(made->plan) ||
         !sw_paths_misses_results(made->plan))
@@ -111,9 +111,20 @@ static int fail_untrusted(const struct sw_request *request, const struct api_pla
             named = true;
         }
     }
-    sw_fail(err, SW_E_UNTRUSTED, "this folder is not trusted, and it decides where we connect or what "
-            "runs:%s", sw_buf_text(&keys));
+    sw_fail(err, SW_E_UNTRUSTED, "this folder is not trusted, and it decides where slipway connects or "
+                                 "what runs:%s", sw_buf_text(&keys));
     return sw_hint(err, "read it, then: slipway trust%s", sw_buf_text(&files));
+}
+
+/* A ${NAME} that only an untrusted .env gives: for the job file it is not set. */
+static int hint_dotenv(const struct api_plan *made, const json_t *refused, struct sw_error *err)
+{
+    const char *name = json_object_iter_key(json_object_iter((json_t *)refused));
+    sw_auto(sw_buf) struct sw_buf file = SW_BUF_INIT;
+
+    sw_buf_add_quoted(&file, made->folder->dotenv.path);
+    return sw_hint(err, "the .env of this folder gives %s and is not trusted: read it, then: "
+                        "slipway trust %s", name, sw_buf_text(&file));
 }
 
 /* ---- the plan ----------------------------------------------------------------------------------- */
@@ -195,12 +206,15 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
     sw_auto(json) json_t *refused = json_object();
     struct api_asking asking = { .refused = refused };
+    sw_auto(json) json_t *mine = api_user_defaults(NULL, NULL, err);
     struct sw_spec_input input = { .job = request->job, .flags = flags, .env = api_asking_env,
+                                   .env_source = api_asking_source,
+                                   .user_defaults = mine,
                                    .default_platform = sw_platform_at(0)->name, .choice = out->choice };
 
-    if (api_need(session, err) < 0)
+    if (!mine || api_need(session, err) < 0)
         return -1;
-    input.profile = session->profile;
+    input.profile = api_profile(session, request);
     input.job_untrusted = request->found_path &&
                           !api_is_trusted(session->state_dir, request->found_path,
                                           request->found_sha256);
@@ -213,7 +227,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     input.platforms = api_spec_platforms(&input.platform_count);
     out->spec = sw_spec_resolve(&input, err);
     if (!out->spec)
-        return -1;
+        return json_object_size(refused) > 0 ? hint_dotenv(out, refused, err) : -1;
     out->plan = sw_plan_make(out->spec, request->id[0] ? request->id : NULL,
                              request->base_dir ? request->base_dir : here, err);
     out->platform = out->plan ? sw_platform_need(out->spec->platform, err) : NULL;

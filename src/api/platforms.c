@@ -38,15 +38,15 @@ static json_t *option_rows(const struct sw_option *options)
     json_t *rows = json_array();
 
     for (; options && options->name; options++) {
-        json_t *choices = options->choices ? json_array() : NULL;
+        json_t *choices = options->choices ? json_array() : json_null();
 
         for (const char *const *word = options->choices; word && *word; word++)
             json_array_append_new(choices, json_string(*word));
         json_array_append_new(rows, sw_json_object(
             SW_STR("name", options->name), SW_STR("type", sw_type_name(options->type)),
-            SW_STR_OPT("default", options->initial), SW_STR_OPT("env", options->env),
+            SW_STR("default", options->initial), SW_STR("env", options->env),
             SW_STR("help", options->help), SW_SUB("choices", choices),
-            SW_SUB("fields", options->fields ? option_rows(options->fields) : NULL)));
+            SW_SUB("fields", options->fields ? option_rows(options->fields) : json_null())));
     }
     return rows;
 }
@@ -89,7 +89,7 @@ char *sw_platforms(struct sw_session *session, const char *name, struct sw_error
         for (size_t i = 0; (platform = sw_platform_at(i)); i++)
             json_array_append_new(rows, platform_row(session, platform));
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("platforms", rows)));
+    return api_document("platforms", sw_json_object(SW_SUB_COPY("platforms", rows)));
 }
 
 static struct sw_connection *link_to(struct sw_session *session, const char *name,
@@ -164,7 +164,7 @@ char *sw_inventory(struct sw_session *session, const char *platform, struct sw_e
                                found->name));
     conn = api_connect(session, found, session->profile, err);
     inventory = conn ? found->inventory(conn, err) : NULL;
-    return inventory ? api_text(sw_json_object(SW_INT("version", 1), SW_STR("platform", found->name),
-                                               SW_SUB("inventory", inventory)))
+    return inventory ? api_document("inventory", sw_json_object(SW_STR("platform", found->name),
+                                                                SW_SUB("inventory", inventory)))
                      : NULL;
 }

@@ -41,7 +41,7 @@ static void add_verdict(json_t *rows, const struct api_plan *made)
                 made->platform->preflight(made->conn, made->plan, &why) == 0;
 
     if (good || !is_reported(rows, why.message))
-        add(rows, "job", good ? "the platform takes it" : NULL, good ? NULL : &why);
+        add(rows, "job", good ? "the platform accepts it" : NULL, good ? NULL : &why);
 }
 
 static void add_secrets(json_t *rows, const struct api_plan *made)
@@ -72,10 +72,10 @@ static void check_input(struct sw_transfer_client *client, const char *uri, json
     struct sw_error why = { 0 };
 
     if (sw_transfer_stat(client, uri, &found, &why) == 0 && found.kind == SW_OBJECT_NONE) {
-        sw_fail(&why, SW_E_NOT_FOUND, "there is nothing at '%s'", shown);
+        sw_fail(&why, SW_E_NOT_FOUND, "nothing found at '%s'", shown);
         sw_hint(&why, "check the address; 'slipway ls' shows what is there");
     }
-    add(rows, check, "it can be read", why.code ? &why : NULL);
+    add(rows, check, "readable", why.code ? &why : NULL);
 }
 
 static void check_output(struct sw_transfer_client *client, const char *uri, json_t *rows)
@@ -85,7 +85,7 @@ static void check_output(struct sw_transfer_client *client, const char *uri, jso
     struct sw_error why = { 0 };
 
     sw_transfer_probe(client, probe, &why);
-    add(rows, check, "it may be written", why.code ? &why : NULL);
+    add(rows, check, "writable", why.code ? &why : NULL);
 }
 
 static void check_value(struct sw_transfer_client *client, const json_t *value, json_t *rows)
@@ -131,13 +131,22 @@ static void add_data(json_t *rows, const struct api_plan *made)
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
+char *api_checks(const char *verb, const char *platform, json_t *checks)
+{
+    const json_t *each;
+    bool good = true;
+    size_t i;
+
+    json_array_foreach(checks, i, each)
+        good = good && !json_is_false(json_object_get(each, "ok"));
+    return api_document(verb, sw_json_object(SW_STR_OPT("platform", platform), SW_BOOL("ok", good),
+                                             SW_SUB("checks", checks)));
+}
+
 char *sw_preflight(struct sw_session *session, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
-    bool good = true;
     json_t *rows;
-    const json_t *each;
-    size_t i;
 
     if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
@@ -148,9 +157,5 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
     add_verdict(rows, &made);
     add_secrets(rows, &made);
     add_data(rows, &made);
-    json_array_foreach(rows, i, each)
-        good = good && sw_json_bool(each, "ok", false);
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_STR("platform", made.platform->name), SW_BOOL("ok", good),
-        SW_SUB("checks", rows)));
+    return api_checks("preflight", made.platform->name, rows);
 }

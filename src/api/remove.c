@@ -20,7 +20,7 @@ static int still_there(const struct sw_job *row, const json_t *unreachable, stru
     const json_t *first = json_array_get(unreachable, 0);
 
     if (first) {
-        sw_fail(err, SW_E_UNREACHABLE, "whether job '%s' is over is not known: %s: %s", row->id,
+        sw_fail(err, SW_E_UNREACHABLE, "it is unknown whether job '%s' has finished: %s: %s", row->id,
                 sw_json_str(first, "platform"), sw_json_str(first, "message"));
         return sw_hint(err, "try again when %s answers", sw_json_str(first, "platform"));
     }

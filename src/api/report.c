@@ -2,9 +2,7 @@
 /*
  * report.c - a bundle for a bug report: enough to understand, nothing to regret.
  *
- * Every text goes through the redactor, which knows the values of the job's secrets, of the
- * platforms' credentials, of every variable that sounds like one, of the .env files, and of what sounds
- * like one in the profiles. Values of `env` are left out; their names stay.
+ * Every text goes through the redactor (redactor.c). Values of `env` are left out; their names stay.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,79 +15,14 @@
 #include "base/shown.h"
 #include "base/text.h"
 #include "core/archive.h"
-#include "core/job_values.h"
 
-extern char **environ;
-
-enum { LOG_LINES = 200, LOG_MOST = 1024 * 1024, LONG_VALUE = 8 };
+enum { LOG_LINES = 200, LOG_MOST = 1024 * 1024 };
 
 struct report {
     struct sw_session *session;
     struct sw_redactor *redactor;
     struct sw_buf tar;
 };
-
-/* ---- what must not be in it ---------------------------------------------------------------------- */
-
-static bool sounds_secret(const char *name)
-{
-    static const char *const words[] = { "TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY",
-                                         "CREDENTIAL", "WEBHOOK", "AUTH" };
-
-    for (size_t i = 0; i < SW_COUNT(words); i++)
-        if (strcasestr(name, words[i]))
-            return true;
-    return false;
-}
-
-/* In a .env file nearly everything is a credential; of other names only what is long enough not to take
- * half of the report with it. */
-static void add_values(struct sw_secrets *secrets, const struct sw_environment *values)
-{
-    const char *name, *value;
-
-    for (size_t i = 0; sw_environment_at(values, i, &name, &value); i++)
-        if (sounds_secret(name) || strlen(value) >= LONG_VALUE)
-            sw_secrets_add_value(secrets, name, value);
-}
-
-static void add_profile_text(void *secrets, const char *key, const char *value)
-{
-    if (sounds_secret(key))
-        sw_secrets_add_value(secrets, key, value);
-}
-
-/* Everything that this program loads from anywhere, whether or not it was needed so far. */
-static struct sw_redactor *redactor_for(struct sw_session *session, const json_t *plan)
-{
-    sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
-    sw_auto(sw_environment) struct sw_environment *values =
-        sw_job_values(json_object_get(plan, "dotenv"));
-    const struct sw_profiles *profiles = api_profiles(session, NULL);
-    const struct sw_platform *platform;
-    json_t *name;
-    size_t i;
-
-    add_values(secrets, values);
-    pthread_mutex_lock(&session->lock);
-    for (i = 0; i < session->folder_count; i++)
-        add_values(secrets, session->folders[i]->values);
-    pthread_mutex_unlock(&session->lock);
-    if (profiles)
-        sw_profiles_texts(profiles, add_profile_text, secrets);
-    json_array_foreach(json_object_get(plan, "secrets"), i, name)
-        sw_secrets_add_env(secrets, json_string_value(name), NULL);
-    for (i = 0; (platform = sw_platform_at(i)); i++)
-        for (const struct sw_credential *each = platform->credentials; each && each->name; each++)
-            sw_secrets_add_env(secrets, each->name, NULL);
-    for (char **entry = environ; entry && *entry; entry++) {
-        sw_autofree char *variable = sw_strndup(*entry, strcspn(*entry, "="));
-
-        if (sounds_secret(variable))
-            sw_secrets_add_env(secrets, variable, NULL);
-    }
-    return sw_redactor_new(secrets);
-}
 
 static json_t *harmless_plan(const json_t *plan)
 {
@@ -189,7 +122,7 @@ int sw_report(struct sw_session *session, const char *id, const char *path, stru
 
     if (id && sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
         return -1;
-    report.redactor = redactor = redactor_for(session, row.plan);
+    report.redactor = redactor = api_redactor(session, row.plan, NULL);
     add_about(&report);
     add_json(&report, "doctor.json", sw_doctor(session, &why), &why);
     add_json(&report, "platforms.json", sw_platforms(session, NULL, &why), &why);

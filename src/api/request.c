@@ -31,6 +31,7 @@ void sw_request_free(struct sw_request *request)
     json_decref(request->argv);
     free(request->base_dir);
     free(request->found_path);
+    free(request->profile);
     free(request);
 }
 
@@ -139,7 +140,56 @@ int sw_request_id(struct sw_request *request, const char *job_id, struct sw_erro
     if (sw_id_check(job_id, err) < 0)
         return -1;
     if (sw_selector_is_word(job_id))
-        return sw_fail(err, SW_E_USAGE, "'%s' can be no id: this word names jobs already", job_id);
+        return sw_fail(err, SW_E_USAGE, "'%s' cannot be an id: this word selects jobs", job_id);
     snprintf(request->id, sizeof request->id, "%s", job_id);
+    return 0;
+}
+
+const char *api_profile(const struct sw_session *session, const struct sw_request *request)
+{
+    return session->profile ? session->profile : request->profile;
+}
+
+static json_t *copy_of(const json_t *object, const char *key)
+{
+    return json_deep_copy(json_object_get(object, key));       /* NULL of NULL */
+}
+
+/* Takes over what the request of a job says: the row is not needed afterwards. */
+static void take_request(struct sw_request *request, const struct sw_job *job)
+{
+    const json_t *made = job->request, *document = json_object_get(made, "job"),
+        *argv = json_object_get(made, "argv");
+    const char *file = sw_json_str(job->origin, "file"), *base_dir = sw_json_str(made, "base_dir");
+    const char *profile = sw_json_str(job->origin, "profile");
+    json_t *flags = copy_of(made, "flags");
+
+    take_document(request, json_is_object(document)
+                               ? sw_document_from_json(json_deep_copy(document),
+                                   file ? file : job->id) : NULL,
+                  base_dir ? sw_strdup(base_dir) : NULL);
+    json_decref(request->flags);
+    json_decref(request->argv);
+    free(request->profile);
+    request->flags = flags ? flags : json_object();
+    request->argv = json_is_array(argv) ? json_deep_copy(argv) : NULL;
+    request->profile = profile ? sw_strdup(profile) : NULL;
+}
+
+int sw_request_again(struct sw_session *session, struct sw_request *request, const char *id,
+                     struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    if (api_need(session, err) < 0 || sw_store_get(session->store, id, SW_COLUMNS_ALL, &job, err) < 0)
+        return -1;
+    if (!job.request) {
+        sw_fail(err, SW_E_UNSUPPORTED, "the request of job '%s' is not recorded: it was adopted, or "
+                                       "submitted by an "
+                                       "older Slipway", id);
+        return sw_hint(err, "'slipway run' with its job file starts a new job; 'slipway retry %s' runs this "
+                            "one again", id);
+    }
+    take_request(request, &job);
     return 0;
 }

@@ -48,13 +48,13 @@ static int check_next(const struct api_batch *batch, const struct sw_job *row, s
 static int check_outputs(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
 {
     if (!batch->platform->collects) {
-        sw_fail(err, SW_E_UNSUPPORTED, "bringing the outputs of a finished job again is not available on "
-                "%s", batch->platform->name);
+        sw_fail(err, SW_E_UNSUPPORTED, "copying the outputs of a finished job again is not available on "
+                                       "%s", batch->platform->name);
         return sw_hint(err, "fetch its results with `slipway get %s`", row->id);
     }
     if (json_array_size(json_object_get(row->plan, "outputs")) == 0 &&
         json_array_size(json_object_get(row->plan, "config_outputs")) == 0) {
-        sw_fail(err, SW_E_SPEC, "job '%s' declares no outputs: there is nothing to bring", row->id);
+        sw_fail(err, SW_E_SPEC, "job '%s' declares no outputs: there is nothing to copy", row->id);
         return sw_hint(err, "fetch its results with `slipway get %s`", row->id);
     }
     if (row->started_ms == 0 && !row->only_collect) {
@@ -79,7 +79,7 @@ static int command_exit_of(const struct sw_job *row)
 static int still_active(const struct sw_job *row, struct sw_error *err)
 {
     sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", row->id, sw_state_name(row->state));
-    return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", row->id);
+    return sw_hint(err, "wait for it to finish, or cancel it: slipway cancel %s", row->id);
 }
 
 /* Its platform will begin the next attempt by itself, and can be told to do so now. */
@@ -160,10 +160,11 @@ static int begin(struct sw_session *session, const struct sw_job *row,
         return 0;
     if (options->collect)
         return sw_store_collect_again(session->store, row->id, row->attempt, command_exit_of(row),
-                                      "its outputs are brought again by hand", &attempt, err);
+                                      "its outputs are copied again (slipway retry "
+                                      "--collect)", &attempt, err);
     if (options->avoid_node && avoid_its_node(session, row, err) < 0)
         return -1;
-    return sw_store_next_attempt(session->store, row->id, row->attempt, "tried again by hand", &attempt, err);
+    return sw_store_next_attempt(session->store, row->id, row->attempt, "retried by hand", &attempt, err);
 }
 
 static int begin_attempts(void *context, struct sw_error *err)
@@ -191,7 +192,7 @@ static void find_refusals(struct api_batch *batch)
 
         if (one->done || row->phase != SW_PHASE_OVER || !sw_text_same(row->reason, SW_REASON_REFUSED))
             continue;
-        sw_fail(&why, SW_E_REFUSED, "%s", row->message ? row->message : "the platform refused it");
+        sw_fail(&why, SW_E_REFUSED, "%s", row->message ? row->message : "the platform rejected it");
         if (row->suggestion)
             sw_hint(&why, "%s", row->suggestion);
         api_one_fail(one, &why);

@@ -87,8 +87,8 @@ static int compare(const struct sw_job *row, const struct api_plan *made, struct
 
     if (!differs)
         return 0;
-    sw_fail(err, SW_E_CONFLICT, "there is a job '%s' already, and it is another one (%s differs): nothing "
-            "was submitted", row->id, differs);
+    sw_fail(err, SW_E_CONFLICT, "job '%s' already exists, and %s differs: nothing was "
+                                "submitted", row->id, differs);
     return sw_hint(err, "give this job another --id; 'slipway status %s' shows the first one", row->id);
 }
 

@@ -139,7 +139,7 @@ static int select_one(struct sw_session *session, const char *word, bool every, 
     }
     if (json_array_size(out) > 0)
         return 0;
-    sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s'", word);
+    sw_fail(err, SW_E_NOT_FOUND, "no job '%s'", word);
     return sw_hint(err, "`slipway ps` lists the jobs");
 }
 
@@ -147,7 +147,7 @@ int api_labels_check(const char *const *labels, size_t count, struct sw_error *e
 {
     for (size_t i = 0; i < count; i++)
         if (sw_text_empty(labels[i]) || labels[i][0] == '=' || strpbrk(labels[i], "\x1f\n"))
-            return sw_fail(err, SW_E_USAGE, "'%s' is no label: write KEY or KEY=VALUE",
+            return sw_fail(err, SW_E_USAGE, "'%s' is not a label: write KEY or KEY=VALUE",
                            labels[i] ? labels[i] : "");
     return 0;
 }

@@ -56,8 +56,8 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     if (session->state_dir) {
         session->store = sw_store_open(session->state_dir, options->read_only, err);
     } else {
-        sw_fail(err, SW_E_USAGE, "there is no home folder to keep the jobs in: HOME is not set, and the "
-                "password file names none");
+        sw_fail(err, SW_E_USAGE, "no home folder for the job store: HOME is not set, and the password "
+                                 "file names none");
         sw_hint(err, "set HOME, or SLIPWAY_STATE_DIR to a folder of yours");
     }
     if (!session->store) {
@@ -86,6 +86,7 @@ void api_release(void *context)
     api_kept_free(session->kept);
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
+    api_seen_git_free(session->seen_git);
     sw_store_close(session->store);
     sw_refresh_pool_free(session->pool);
     pthread_mutex_destroy(&session->lock);

@@ -16,33 +16,46 @@ static const struct sw_refresh_options cards = { .deadline_ms = API_LIST_DEADLIN
 static const struct sw_refresh_options with_progress = { .deadline_ms = SW_REFRESH_PATIENT,
                                                          .progress = true };
 
-static int add_job(struct sw_buf *out, struct sw_session *session, const char *id,
-                   json_t *unreachable, struct sw_error *err)
+int api_refresh_list(struct sw_session *session, json_t *unreachable, struct sw_error *err)
+{
+    return api_refresh_within(session, NULL, 0, &in_time, unreachable, err);
+}
+
+static json_t *whole_job(struct sw_session *session, const char *id, struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
     sw_auto(json) json_t *attempts = NULL;
 
     if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
-        return -1;
+        return NULL;
     attempts = sw_store_attempts(session->store, id, err);
-    if (!attempts)
+    return attempts ? api_job_whole(&row, attempts) : NULL;
+}
+
+static int add_job(struct sw_buf *out, struct sw_session *session, const char *id, struct sw_error *err)
+{
+    sw_auto(json) json_t *job = whole_job(session, id, err);
+
+    if (!job)
         return -1;
-    api_job_put(out, &row, attempts, json_array_size(unreachable) > 0 ? unreachable : NULL);
+    sw_json_put(out, job);
     return 0;
 }
 
 char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                 struct sw_error *err)
 {
-    sw_auto(json) json_t *unreachable = json_array();
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    sw_auto(json) json_t *unreachable = json_array(), *job = NULL;
 
     if (api_need(session, err) < 0)
         return NULL;
     if (look == SW_LOOK_REFRESH &&
         api_refresh_within(session, &id, 1, &with_progress, unreachable, err) < 0)
         return NULL;
-    return add_job(&out, session, id, unreachable, err) < 0 ? NULL : sw_buf_steal(&out);
+    job = whole_job(session, id, err);
+    if (job)
+        json_object_set(job, "unreachable", unreachable);
+    return api_document("status", sw_take(job));
 }
 
 /* Lists are written job by job: a tree of all of them would take its memory twice. */
@@ -83,7 +96,7 @@ char *sw_status_many(struct sw_session *session, const char *const *ids, size_t 
     list_begin(&out);
     for (size_t i = 0; i < count; i++) {
         sw_buf_add(&out, i ? "," : "");
-        if (add_job(&out, session, ids[i], NULL, err) < 0)
+        if (add_job(&out, session, ids[i], err) < 0)
             return NULL;
     }
     return list_end(&out, NULL, unreachable);
@@ -95,7 +108,7 @@ static int add_row(void *context, const struct sw_job *row)
 
     if (out->data[out->length - 1] != '[')
         sw_buf_add_char(out, ',');
-    api_job_put(out, row, NULL, NULL);
+    api_job_put(out, row);
     return 0;
 }
 
@@ -127,6 +140,7 @@ static int list_filter(const struct sw_list_options *options, struct sw_job_filt
     filter->name = options->name;
     filter->labels = options->labels;
     filter->label_count = options->label_count;
+    filter->created_since_ms = options->since_ms;
     filter->limit = options->limit ? options->limit : 100;
     filter->offset = options->offset;
     return options->state ? list_state(options->state, filter, state, err) : 0;
@@ -196,7 +210,7 @@ char *sw_list(struct sw_session *session, const struct sw_list_options *options,
     if (api_need(session, err) < 0 || list_filter(options, &filter, &state, err) < 0)
         return NULL;
     if (options->look == SW_LOOK_REFRESH &&
-        api_refresh_within(session, NULL, 0, &in_time, unreachable, err) < 0)
+        api_refresh_list(session, unreachable, err) < 0)
         return NULL;
     list_begin(&out);
     if (list_rows(session, options, &filter, &out, &totals.matching, err) < 0 ||
@@ -222,12 +236,13 @@ char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
     if (api_need(session, err) < 0 ||
         sw_store_events(session->store, id, after_seq, append_event, events, err) < 0)
         return NULL;
-    return api_text(sw_take(events));
+    return api_document_other("events", sw_json_object(SW_SUB("events", sw_take(events))));
 }
 
 char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *err)
 {
     sw_auto(api_job) struct api_job job = { 0 };
+    json_t *replicas;
 
     if (api_job_open(session, id, &job, err) < 0)
         return NULL;
@@ -235,5 +250,7 @@ char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *e
         sw_fail(err, SW_E_UNSUPPORTED, "replicas are not available on %s", job.platform->name);
         return NULL;
     }
-    return api_text(job.platform->replicas(job.conn, &job.ref, err));
+    replicas = job.platform->replicas(job.conn, &job.ref, err);
+    return replicas ? api_document("replicas", sw_json_object(SW_STR("id", job.row.id),
+                                                              SW_SUB("replicas", replicas))) : NULL;
 }

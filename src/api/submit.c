@@ -119,8 +119,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
     sends = made.platform->render(made.conn, made.plan, err);
     if (!sends)
         return NULL;
-    return api_text(api_plan_hide(sw_json_object(
-        SW_INT("version", 1),
+    return api_document("plan", api_plan_hide(sw_json_object(
         SW_STR("id", made.plan->job_id),
         SW_STR_OPT("group", made.group ? made.group->job_id : NULL),
         SW_SUB("splits", made.group ? json_integer(made.group->splits) : NULL),
@@ -137,16 +136,19 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
 
 /* The row, with its owner; the lock on its id must be ours before. */
 static int remember(struct sw_session *session, const struct sw_plan *plan, int64_t place,
-                    int owners, struct sw_error *err)
+                    int owners, const struct api_origin *origin, struct sw_error *err)
 {
     sw_auto(json) json_t *owner = sw_owner_json();
-    sw_auto(json) json_t *stored = sw_plan_to_json(plan);
+    sw_auto(json) json_t *stored = sw_plan_to_json(plan), *brief = api_brief(stored, origin->document);
     char host[SW_HOST_SIZE];
     int duties = json_is_false(plan->watcher) ? 0 : api_duties(plan, sw_platform_find(plan->platform));
     struct sw_job row = { .name = plan->name, .platform = plan->platform,
-                          .profile = session->profile, .place = place, .plan = stored,
+                          .profile = (char *)sw_json_str(origin->document, "profile"), .place = place,
+                              .plan = stored,
                           .labels = plan->labels, .keep_ms = plan->keep_ms,
-                          .duties = duties, .owner = owner, .host = host };
+                          .duties = duties, .owner = owner, .host = host,
+                          .origin = origin->document, .request = origin->request, .brief = brief,
+                          .diff = origin->diff };
 
     if (!sw_owner_take(owners, plan->job_id))
         return sw_fail(err, SW_E_CONFLICT, "job '%s' is being submitted at this moment",
@@ -191,6 +193,7 @@ struct submitting {
     const struct sw_request *request;
     struct api_plan made;          /* for the platform of this round */
     struct sw_secrets *secrets;
+    struct api_origin origin;
     int64_t place;
     int owners;
     struct submitted *jobs;
@@ -209,6 +212,7 @@ static void submitting_auto(struct submitting *all)
 {
     api_plan_auto(&all->made);
     sw_secrets_free(all->secrets);
+    api_origin_done(&all->origin);
     if (all->owners >= 0)
         close(all->owners);
     free(all->jobs);
@@ -226,6 +230,8 @@ static int make_ready(struct submitting *all, struct sw_error *err)
     all->secrets = sw_attempt_secrets(made->plan, api_folder_env, made->folder, err);
     if (!all->secrets)
         return -1;
+    if (!all->origin.document)
+        api_origin(all->session, all->request, made, all->secrets, &all->origin);
     return api_settle_place(all->session, made->platform, made->conn, &all->place, err);
 }
 
@@ -234,7 +240,7 @@ static int claim(const struct submitting *all, const struct api_plan *made, stru
 {
     struct sw_error why = { 0 };
 
-    while (remember(all->session, made->plan, all->place, all->owners, &why) < 0) {
+    while (remember(all->session, made->plan, all->place, all->owners, &all->origin, &why) < 0) {
         bool again;
 
         if (why.code != SW_E_CONFLICT || !all->request->id[0])
@@ -376,7 +382,7 @@ static int begin_jobs(struct submitting *all, bool alone, struct sw_error *err)
     const struct sw_plan *group = all->made.group;
 
     if (group && alone) {
-        sw_fail(err, SW_E_USAGE, "the job has %d splits, and one job can be submitted here", group->splits);
+        sw_fail(err, SW_E_USAGE, "the job has %d splits; this call submits one job", group->splits);
         return sw_hint(err, "sw_submit_many() submits them all");
     }
     all->count = group ? (size_t)group->splits : 1;

@@ -214,7 +214,7 @@ static int change_list(struct sw_session *session, const char *path, json_t *ent
     sw_auto(json) json_t *files = read_list(session->state_dir);
 
     if (session->read_only)
-        return sw_fail(err, SW_E_STORE, "the session may not change anything");
+        return sw_fail(err, SW_E_STORE, "the session is read-only");
     if (lock < 0)
         return -1;
     if (entry)
@@ -235,7 +235,7 @@ int sw_trust(struct sw_session *session, const char *path, const char *sha256,
         return -1;
     if (sha256 && !sw_text_same(sha256, sw_json_str(row, "sha256"))) {
         sw_fail(err, SW_E_CONFLICT, "'%s' has changed meanwhile", whole);
-        return sw_hint(err, "look at it again");
+        return sw_hint(err, "review it again");
     }
     entry = sw_json_object(SW_STR("sha256", sw_json_str(row, "sha256")),
                            SW_INT("at_ms", sw_now_ms()));
@@ -259,12 +259,11 @@ char *sw_trusted(struct sw_session *session, struct sw_error *err)
     (void)err;
     json_object_foreach(files, path, entry) {
         sw_auto(json) json_t *now = file_row(session, path, NULL);
-        char at[40];
 
-        sw_time_format(sw_json_int(entry, "at_ms", 0), at);
         json_array_append_new(rows, sw_json_object(
             SW_STR("path", path), SW_STR("sha256", sw_json_str(entry, "sha256")),
-            SW_STR("at", at), SW_BOOL("trusted", sw_json_bool(now, "trusted", false))));
+            SW_INT("at_ms", sw_json_int(entry, "at_ms", 0)),
+            SW_BOOL("trusted", sw_json_bool(now, "trusted", false))));
     }
-    return api_text(sw_take(rows));
+    return api_document("trust", sw_json_object(SW_SUB("files", sw_take(rows))));
 }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * user_config.c - the user's own files: profiles, rules and ~/.config/tao/.env, read when first needed.
+ * user_config.c - the user's own files: profiles, rules and ~/.config/tao/.env, read when first needed, and
+ * the defaults of config.toml.
  */
 #include "api/api_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "diagnose/diagnose.h"
+
+#define CONFIG "slipway/config.toml"
 
 /* The user's own files; those of a folder are read by plans alone (folder.c). */
 int api_load_once(struct sw_session *session, struct sw_error *err)
@@ -35,6 +39,55 @@ int api_load_once(struct sw_session *session, struct sw_error *err)
     session->rules = sw_take(rules);
     session->profiles = sw_take(profiles);
     return 0;
+}
+
+/* As people write it where it is in its usual place. Owned. */
+static char *config_path(char **shown)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME");
+    bool moved = !sw_text_empty(xdg) && *xdg == '/';
+    char *path = moved ? sw_path_join(xdg, CONFIG) : sw_path_home(".config/" CONFIG);
+
+    *shown = sw_strdup(moved ? path : "~/.config/" CONFIG);
+    return path;
+}
+
+json_t *api_user_defaults(sw_env_fn *env, void *env_context, struct sw_error *err)
+{
+    struct sw_user_input input = { .env = env, .env_context = env_context };
+    sw_auto(sw_document) struct sw_document *file = NULL;
+    sw_autofree char *shown = NULL, *path = config_path(&shown), *text = NULL;
+    size_t length = 0;
+    json_t *defaults;
+
+    if (sw_file_exists(path)) {
+        text = sw_file_read_plain(path, SW_DOCUMENT_MAX, &length, err);
+        file = text ? sw_document_parse(text, length, SW_TOML, shown, err) : NULL;
+        if (!file)
+            return NULL;
+    }
+    input.file = file;
+    input.platforms = api_spec_platforms(&input.platform_count);
+    defaults = sw_user_defaults_resolve(&input, err);
+    if (defaults)
+        json_object_set_new(defaults, "file", sw_json_text(shown));
+    return defaults;
+}
+
+static const char *from_environment(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+char *sw_user_defaults(struct sw_error *err)
+{
+    json_t *defaults = api_user_defaults(from_environment, NULL, err);
+
+    if (!defaults)
+        return NULL;
+    json_object_set_new(defaults, "version", json_integer(1));
+    return api_text(defaults);
 }
 
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err)

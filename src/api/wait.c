@@ -53,7 +53,7 @@ static void tell_ending(struct api_waiting *waiting, size_t at, const struct sw_
     if (ending->started_ms && ending->ended_ms)
         outcome.duration_ms = ending->ended_ms - ending->started_ms;
     if (!ending->there) {
-        sw_fail(&gone, SW_E_NOT_FOUND, "there is no job '%s'", id);
+        sw_fail(&gone, SW_E_NOT_FOUND, "no job '%s'", id);
         outcome.err = &gone;
         if (!waiting->first.code)
             waiting->first = gone;
@@ -106,7 +106,7 @@ static int took_too_long(const struct api_waiting *waiting, struct sw_error *err
     const char *id = waiting->ids[0];
 
     sw_fail(err, SW_E_TIMEOUT, "job '%s' is still %s", id, sw_state_name(waiting->state));
-    return sw_hint(err, "it goes on: wait again, or look with `slipway status %s`", id);
+    return sw_hint(err, "it continues: wait again, or see `slipway status %s`", id);
 }
 
 static int wait_for(struct sw_session *session, struct api_waiting *waiting, int64_t timeout_ms,

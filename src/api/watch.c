@@ -4,7 +4,7 @@
  *
  * Everything that must happen once (retries, hooks, milestones) is decided in the store, so any
  * number of watchers may run, and any of them may be killed. A round never takes longer than the
- * time between two rounds: a platform that is slower is shown as "still asking".
+ * time between two rounds: a platform that is slower is shown as "no answer after ...".
  *
  * The document is written job by job: as a tree, ten thousand jobs would take a hundred megabytes.
  */
@@ -28,7 +28,7 @@ struct api_watch {
 static void add_document(struct api_watch *watch, const struct sw_job *row)
 {
     sw_buf_add(&watch->document, watch->jobs++ ? "," : "");
-    api_job_put(&watch->document, row, NULL, NULL);
+    api_job_put(&watch->document, row);
 }
 
 static int add_active(void *context, const struct sw_job *row)

@@ -30,7 +30,7 @@ static const struct {
     { SW_DUTY_RETRY,  "retry",  "failures are not retried" },
     { SW_DUTY_HOOK,   "hooks",  "hooks and notifications do not run" },
     { SW_DUTY_GUARD,  "guard",  "the guard does not watch" },
-    { SW_DUTY_QUEUE,  "queue",  "a job that waits does not start" },
+    { SW_DUTY_QUEUE,  "queue",  "a waiting job does not start" },
     { SW_DUTY_LOG,    "log",    "the log may be lost" },
     { SW_DUTY_CANCEL, "cancel", "an unconfirmed cancel is not repeated" },
 };
@@ -128,15 +128,15 @@ static int tell(struct sw_session *session, const struct sw_watcher_place *place
 static char *say_started(enum sw_watcher_kind kind)
 {
     return sw_strdup(kind == SW_WATCHER_UNIT && !sw_watcher_lingers()
-                         ? "a watcher started; it ends when you log out, unless: loginctl enable-linger"
-                         : "a watcher started: it looks after detached jobs and ends with them");
+                         ? "started a watcher; it stops when you log out, unless: loginctl enable-linger"
+                         : "started a watcher: it watches detached jobs and exits with them");
 }
 
 static char *say_none(int kinds)
 {
     sw_autofree char *missed = missed_without(kinds);
 
-    return sw_format("no watcher: %s until a command acts", missed);
+    return sw_format("no watcher: %s until the next slipway command", missed);
 }
 
 /* 1: a watcher is needed for this job; `plan` NULL: for any. 0: it is not, or none may be started, as *said
@@ -218,8 +218,8 @@ char *sw_watcher(struct sw_session *session, struct sw_error *err)
         sw_watcher_may_start(&place, &why);
     missed = missed_without(due.kinds);
     log = sw_watcher_log_path(&place);
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_BOOL("running", hello != NULL), SW_BOOL("off", is_off(session)),
+    return api_document("watcher", sw_json_object(
+        SW_BOOL("running", hello != NULL), SW_BOOL("off", is_off(session)),
         SW_INT("jobs", due.jobs), SW_SUB("places", sw_store_jobs_by_place(session->store)),
         SW_INT("notices", due.notices), SW_SUB("duties", names_of(due.kinds)), SW_STR("missed", missed),
         SW_STR("problem", why.code ? why.message : ""), SW_STR("log", log),

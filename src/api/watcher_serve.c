@@ -172,7 +172,7 @@ static void find_lost_agent(json_t *errors)
 
     if (sw_text_empty(agent) || access(agent, F_OK) == 0 || json_array_size(errors) == 0)
         return;
-    text = sw_format("the ssh agent at %s is gone, and the keys that it held; run `slipway watcher stop` and "
+    text = sw_format("the ssh agent at %s is gone, with its keys; run `slipway watcher stop` and "
                      "`slipway watcher start` from a shell that has one", agent);
     add_error(errors, "ssh", text);
 }

@@ -85,7 +85,7 @@ static json_t *look_for(struct sw_session *session, const json_t *request)
         list[i] = json_string_value(json_array_get(ids, i));
     for (size_t i = 0; i < count; i++)
         if (!list[i])
-            sw_fail(&err, SW_E_USAGE, "an id is no text");
+            sw_fail(&err, SW_E_USAGE, "an id is not a string");
     if (err.code || api_refresh_within(session, list, count, &options, unreachable, &err) < 0) {
         json_decref(unreachable);
         return sw_json_object(SW_STR("error", err.message));

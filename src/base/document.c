@@ -142,3 +142,8 @@ struct sw_position sw_document_place(const struct sw_document *document, const c
 {
     return sw_positions_find(document->positions, path);
 }
+
+const char *sw_document_written(const struct sw_document *document, const char *path)
+{
+    return sw_positions_find_written(document->positions, path);
+}

@@ -42,6 +42,9 @@ json_t *sw_document_value(const struct sw_document *document);         /* borrow
 const char *sw_document_name(const struct sw_document *document);      /* borrowed */
 /* The position of the key of that path; the nearest known ancestor when it has none itself. */
 struct sw_position sw_document_place(const struct sw_document *document, const char *path);
+/* The text that a number, true or false was written with: "3.10", "0x10", "1e3". Borrowed; NULL: the one
+ * that the value gives. */
+const char *sw_document_written(const struct sw_document *document, const char *path);
 
 int sw_format_of_path(const char *path, enum sw_format *format, struct sw_error *err);
 int sw_format_parse(const char *word, enum sw_format *format, struct sw_error *err);

@@ -40,8 +40,8 @@ int sw_format_of_path(const char *path, enum sw_format *format, struct sw_error 
                 *format = (enum sw_format)i;
                 return 0;
             }
-    sw_fail(err, SW_E_USAGE, "'%s' ends in '%s', which tells no format", path, ending);
-    return sw_hint(err, "we know .yaml, .yml, .json and .toml");
+    sw_fail(err, SW_E_USAGE, "'%s' ends in '%s', which is not a known format", path, ending);
+    return sw_hint(err, "use .yaml, .yml, .json or .toml");
 }
 
 int sw_format_parse(const char *word, enum sw_format *format, struct sw_error *err)
@@ -53,5 +53,5 @@ int sw_format_parse(const char *word, enum sw_format *format, struct sw_error *e
             *format = (enum sw_format)i;
             return 0;
         }
-    return sw_fail(err, SW_E_USAGE, "'%s' is no format we know: yaml, json or toml", word);
+    return sw_fail(err, SW_E_USAGE, "unknown format '%s': use yaml, json or toml", word);
 }

@@ -29,6 +29,15 @@ void sw_positions_add(struct sw_positions *positions, sw_where where, struct sw_
 struct sw_position sw_positions_get(const struct sw_positions *positions, sw_where where);   /* 0:0 unknown */
 struct sw_position sw_positions_find(const struct sw_positions *positions, const char *path);
 
+/* The text that a number, true or false was written with, where it is not the one that the value gives. */
+void sw_positions_write(struct sw_positions *positions, sw_where where, const json_t *value,
+                        const char *text);
+/* For a copy of `value`, and all below it. */
+void sw_positions_copy_written(struct sw_positions *positions, const json_t *value, sw_where from,
+                               sw_where to);
+const char *sw_positions_written(const struct sw_positions *positions, sw_where where);      /* NULL: none */
+const char *sw_positions_find_written(const struct sw_positions *positions, const char *path);
+
 /* ---- reading --------------------------------------------------------------------------- */
 
 struct sw_source {

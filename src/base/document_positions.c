@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * document_positions.c - the line and column of each path of a document, and how a path is spelled.
+ * document_positions.c - the line and column of each path of a document, the text that a number was written
+ * with, and how a path is spelled.
  *
  * The table holds no path texts, only a 64-bit hash made step by step: a document with one
  * very long key above many elements would otherwise need that key once for each of them. Two
@@ -8,11 +9,13 @@
  */
 #include "base/document_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct slot {
     sw_where where;               /* 0: free */
-    struct sw_position place;
+    struct sw_position place;     /* 0:0: none of its own, as below an alias */
+    char *written;                /* NULL: the value says it all */
 };
 
 struct sw_positions {
@@ -59,6 +62,8 @@ void sw_positions_free(struct sw_positions *positions)
 {
     if (!positions)
         return;
+    for (size_t i = 0; i < positions->room; i++)
+        free(positions->slots[i].written);
     free(positions->slots);
     free(positions);
 }
@@ -85,20 +90,72 @@ static void grow(struct sw_positions *positions)
     *positions = larger;
 }
 
-/* The first place stays: where a TOML table is reopened, people look for its beginning. */
-void sw_positions_add(struct sw_positions *positions, sw_where where, struct sw_position place)
+static struct slot *slot_for(struct sw_positions *positions, sw_where where)
 {
     struct slot *slot;
 
-    if (!positions)
-        return;
     if ((positions->count + 1) * 3 > positions->room * 2)
         grow(positions);
     slot = slot_of(positions, where);
-    if (slot->where)
+    positions->count += slot->where == 0;
+    slot->where = where;
+    return slot;
+}
+
+/* The first place stays: where a TOML table is reopened, people look for its beginning. */
+void sw_positions_add(struct sw_positions *positions, sw_where where, struct sw_position place)
+{
+    struct slot *slot = positions ? slot_for(positions, where) : NULL;
+
+    if (slot && slot->place.line == 0)
+        slot->place = place;
+}
+
+/* Does the value alone give this text again? */
+static bool says_it_all(const json_t *value, const char *text)
+{
+    char number[32];
+
+    if (json_is_boolean(value))
+        return strcmp(text, json_is_true(value) ? "true" : "false") == 0;
+    snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    return !json_is_number(value) || (json_is_integer(value) && strcmp(text, number) == 0);
+}
+
+void sw_positions_write(struct sw_positions *positions, sw_where where, const json_t *value,
+                        const char *text)
+{
+    struct slot *slot;
+
+    if (!positions || says_it_all(value, text))
         return;
-    *slot = (struct slot){ where, place };
-    positions->count++;
+    slot = slot_for(positions, where);
+    free(slot->written);
+    slot->written = sw_strdup(text);
+}
+
+void sw_positions_copy_written(struct sw_positions *positions, const json_t *value, sw_where from,
+                               sw_where to)
+{
+    const char *key, *written = sw_positions_written(positions, from);
+    json_t *child;
+    size_t i;
+
+    if (written) {
+        sw_autofree char *text = sw_strdup(written);         /* the table may move */
+
+        sw_positions_write(positions, to, value, text);
+    }
+    json_array_foreach(value, i, child)
+        sw_positions_copy_written(positions, child, sw_where_index(from, i), sw_where_index(to, i));
+    json_object_foreach((json_t *)value, key, child)
+        sw_positions_copy_written(positions, child, sw_where_key(from, key, strlen(key)),
+                                  sw_where_key(to, key, strlen(key)));
+}
+
+const char *sw_positions_written(const struct sw_positions *positions, sw_where where)
+{
+    return positions && positions->room ? slot_of(positions, where)->written : NULL;
 }
 
 struct sw_position sw_positions_get(const struct sw_positions *positions, sw_where where)
@@ -181,6 +238,20 @@ static const char *next_step(const char *at, sw_where *where)
         at += length;
     }
     return *at == '.' ? at + 1 : at;
+}
+
+const char *sw_positions_find_written(const struct sw_positions *positions, const char *path)
+{
+    sw_where where = SW_WHERE_ROOT;
+
+    while (*path) {
+        const char *rest = next_step(path, &where);
+
+        if (rest == path)
+            return NULL;
+        path = rest;
+    }
+    return sw_positions_written(positions, where);
 }
 
 struct sw_position sw_positions_find(const struct sw_positions *positions, const char *path)

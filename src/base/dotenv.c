@@ -59,7 +59,7 @@ static void complain(struct dotenv_reader *r, int line, const char *why)
 
     if (++r->bad_lines > LINES_NAMED || !r->warn)
         return;
-    text = sw_format("%s:%d: %s: this line is left out", r->name, line, why);
+    text = sw_format("%s:%d: %s: line ignored", r->name, line, why);
     r->warn(r->warn_context, text);
 }
 
@@ -128,7 +128,7 @@ static bool read_quoted(struct dotenv_reader *r, struct sw_buf *value)
     r->at++;
     skip_blanks(r);
     if (r->at < r->end && *r->at != '\n' && *r->at != '#') {
-        complain(r, r->line, "there is text after the closing quote");
+        complain(r, r->line, "text after the closing quote");
         return false;
     }
     return true;
@@ -166,7 +166,7 @@ static void read_line(struct dotenv_reader *r)
         name = read_name(r);
         if (name && read_value(r, &value) &&
             !sw_environment_add(r->into, name, sw_buf_text(&value)))
-            complain(r, r->line, "there are too many names");
+            complain(r, r->line, "too many names");
     }
     if (value.data)
         explicit_bzero(value.data, value.room);
@@ -176,7 +176,7 @@ static void read_line(struct dotenv_reader *r)
 
 static void warn_of(const char *path, const char *why, sw_env_warn_fn *warn, void *warn_context)
 {
-    sw_autofree char *text = warn ? sw_format("%s: %s: it is left out", path, why) : NULL;
+    sw_autofree char *text = warn ? sw_format("%s: %s: ignored", path, why) : NULL;
 
     if (text)
         warn(warn_context, text);
@@ -193,7 +193,7 @@ void sw_dotenv_parse(const char *text, size_t length, const char *name,
     if (length == 0)
         return;
     if (memchr(text, '\0', length)) {
-        warn_of(name, "holds a NUL character", warn, warn_context);
+        warn_of(name, "contains a NUL character", warn, warn_context);
         return;
     }
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
@@ -201,7 +201,7 @@ void sw_dotenv_parse(const char *text, size_t length, const char *name,
     while (r.at < r.end)
         read_line(&r);
     if (r.bad_lines > LINES_NAMED && warn) {
-        sw_autofree char *more = sw_format("%s: %zu more lines are left out", name,
+        sw_autofree char *more = sw_format("%s: %zu more lines ignored", name,
                                            r.bad_lines - LINES_NAMED);
 
         warn(warn_context, more);
@@ -219,7 +219,7 @@ static void warn_of_readers(const char *path, sw_env_warn_fn *warn, void *warn_c
     if (stat(path, &info) < 0 || !(info.st_mode & (S_IRWXG | S_IRWXO)))
         return;
     sw_buf_add_quoted(&quoted, path);
-    text = sw_format("others can read '%s', which may hold credentials: run chmod 600 %s", path,
+    text = sw_format("others can read '%s', which may contain credentials: run chmod 600 %s", path,
                      sw_buf_text(&quoted));
     warn(warn_context, text);
 }
@@ -233,7 +233,7 @@ char *sw_dotenv_read(const char *path, size_t *length, sw_env_warn_fn *warn, voi
     if (text && warn)
         warn_of_readers(path, warn, warn_context);
     if (!text && why.code != SW_E_NOT_FOUND && warn) {
-        told = sw_format("%s: it is left out", why.message);
+        told = sw_format("%s: ignored", why.message);
         warn(warn_context, told);
     }
     return text;

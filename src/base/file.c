@@ -129,7 +129,7 @@ int sw_mkdirs(const char *path, mode_t mode, struct sw_error *err)
             continue;
         *at = '\0';
         if (mkdir(partial, mode) < 0 && errno != EEXIST)
-            return sw_fail_errno(err, SW_E_IO, "cannot make the folder '%s'", partial);
+            return sw_fail_errno(err, SW_E_IO, "cannot create the folder '%s'", partial);
         *at = was;
         if (was == '\0')
             break;
@@ -151,8 +151,8 @@ int sw_folder_make_private(const char *path, struct sw_error *err)
         return sw_fail_errno(err, SW_E_IO, "cannot make '%s'", path);
     if (sw_folder_is_private(path))
         return 0;
-    sw_fail(err, SW_E_IO, "'%s' is not yours alone, so nothing is kept there", path);
-    return sw_hint(err, "find out who made it, remove it, or run: chmod 700 %s", path);
+    sw_fail(err, SW_E_IO, "'%s' is accessible to others, so nothing is stored there", path);
+    return sw_hint(err, "check who created it, then remove it or run: chmod 700 %s", path);
 }
 
 /* ---- removing --------------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ int sw_file_look(const char *path, bool *exists, struct sw_error *err)
 
     *exists = stat(path, &info) == 0;
     if (!*exists && errno != ENOENT && errno != ENOTDIR)
-        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", path);
+        return sw_fail_errno(err, SW_E_IO, "cannot access '%s'", path);
     return 0;
 }
 
@@ -423,7 +423,7 @@ static int copy_one(void *context, const char *relative, const struct stat *info
         target[n] = '\0';
         unlink(to);
         if (symlink(target, to) < 0)
-            return sw_fail_errno(job->err, SW_E_IO, "cannot make the link '%s'", to);
+            return sw_fail_errno(job->err, SW_E_IO, "cannot create the link '%s'", to);
         job->files++;
         return 0;
     }

@@ -50,11 +50,11 @@ int sw_folder_may_make(const char *path, struct sw_error *err)
         char *slash = strrchr(folder, '/');
 
         if ((errno != ENOENT && errno != ENOTDIR) || !slash || slash[1] == '\0')
-            return sw_fail_errno(err, SW_E_IO, "'%s' cannot be made", path);
+            return sw_fail_errno(err, SW_E_IO, "cannot create '%s'", path);
         slash[slash == folder] = '\0';
     }
     if (!S_ISDIR(info.st_mode))
-        return sw_fail(err, SW_E_SPEC, "'%s' cannot be made: '%s' is not a folder", path, folder);
+        return sw_fail(err, SW_E_SPEC, "cannot create '%s': '%s' is not a folder", path, folder);
     if (access(folder, W_OK | X_OK) < 0)
         return sw_fail_errno(err, SW_E_SPEC, "'%s' cannot be written", folder);
     return 0;

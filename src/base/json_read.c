@@ -2,9 +2,9 @@
 /*
  * json_read.c - JSON with positions.
  *
- * jansson reads the value but forgets where things stood. So a small scanner walks the same
- * text a second time, when it is already known to be valid JSON, and only counts lines: it can
- * be this short because it never has to decide what is right.
+ * jansson reads the value but forgets where things stood and how numbers were written. So a small
+ * scanner walks the same text a second time, when it is already known to be valid JSON, and counts
+ * lines: it can be this short because it never has to decide what is right.
  */
 #include "base/document_internal.h"
 
@@ -50,10 +50,18 @@ static void skip_string(struct scanner *s)
     advance(s);
 }
 
-static void skip_word(struct scanner *s)
+static void scan_word(struct scanner *s, sw_where where)
 {
+    size_t from = s->at;
+    sw_autofree char *text = NULL;
+    sw_auto(json) json_t *value = NULL;
+
     while (s->at < s->source->length && !strchr(" \t\r\n,]}", peek(s)))
         advance(s);
+    text = sw_strndup(s->source->text + from, s->at - from);
+    value = json_loads(text, JSON_DECODE_ANY, NULL);
+    if (value)
+        sw_positions_write(s->source->positions, where, value, text);
 }
 
 /* The key as it is meant, not as it is escaped: jansson knows how to read a string. */
@@ -116,7 +124,7 @@ static int scan_value(struct scanner *s, sw_where where, int depth)
     if (peek(s) == '"')
         skip_string(s);
     else
-        skip_word(s);
+        scan_word(s, where);
     return 0;
 }
 

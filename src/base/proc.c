@@ -37,7 +37,7 @@ int sw_proc_stat(pid_t pid, struct sw_proc_stat *out)
     char path[64];
     sw_autofree char *stat = NULL;
     char *after_name, state = 'X';
-    long pages = 0;
+    long pages = 0, own[2] = { 0 }, waited_for[2] = { 0 };
 
     *out = (struct sw_proc_stat){ .pid = pid };
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -46,11 +46,13 @@ int sw_proc_stat(pid_t pid, struct sw_proc_stat *out)
     after_name = stat ? strrchr(stat, ')') : NULL;
     if (!after_name ||
         sscanf(after_name + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu"
-               " %*u %ld", &state, &out->parent, &out->start_ticks, &pages) != 4 ||
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld %ld %ld %*d %*d %*d %*d %llu %*u %ld",
+               &state, &out->parent, &own[0], &own[1], &waited_for[0], &waited_for[1], &out->start_ticks,
+               &pages) != 8 ||
         state == 'Z' || state == 'X')
         return -1;
     out->resident_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
+    out->cpu_ticks = (int64_t)own[0] + own[1] + waited_for[0] + waited_for[1];
     return 0;
 }
 
@@ -225,7 +227,7 @@ pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why),
 
     *why = (struct sw_start_failure){ 0 };
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
+        return sw_fail_errno(err, SW_E_IO, "cannot create a pipe");
     pid = fork();
     if (pid == 0)
         become_child(become, context, parent, ends[1]);

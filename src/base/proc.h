@@ -27,6 +27,7 @@ struct sw_proc_stat {
     pid_t pid, parent;
     unsigned long long start_ticks;
     int64_t resident_bytes;
+    int64_t cpu_ticks;                /* with those of the children that it waited for */
 };
 
 int sw_proc_stat(pid_t pid, struct sw_proc_stat *out);   /* -1: no such process, or a zombie */
@@ -70,6 +71,9 @@ void sw_host_name(char out[SW_HOST_SIZE]);       /* without its domain */
  * started. `output` is allocated once, so that growing leaves no copy of a secret behind. */
 int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, int *status,
                 struct sw_error *err);
+/* The same with another size and time; of too long an answer `output` has the beginning. */
+int sw_proc_ask_within(char *const argv[], const char *input, size_t most, int64_t patience_ms,
+                       struct sw_buf *output, int *status, struct sw_error *err);
 
 /* A helper program of ours ("slipway-supervisor"), owned path: $SLIPWAY_LIBEXEC_DIR, beside the
  * running program, ../libexec/slipway from it, or where it was installed. Start it with `name` as

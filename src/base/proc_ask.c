@@ -50,12 +50,12 @@ static pid_t start(char *const argv[], int input, int output, struct sw_error *e
 }
 
 /* All of its output. -1: it takes too long, or is too much. */
-static int read_output(int fd, struct sw_buf *out)
+static int read_output(int fd, size_t most, int64_t patience_ms, struct sw_buf *out)
 {
-    int64_t deadline_ms = sw_monotonic_ms() + PATIENCE_MS;
+    int64_t deadline_ms = sw_monotonic_ms() + patience_ms;
 
-    sw_buf_reserve(out, ANSWER_MAX);         /* once, so that growing leaves no copy behind */
-    while (out->length < ANSWER_MAX) {
+    sw_buf_reserve(out, most);               /* once, so that growing leaves no copy behind */
+    while (out->length < most) {
         struct pollfd wait = { .fd = fd, .events = POLLIN };
         int64_t left = deadline_ms - sw_monotonic_ms();
         ssize_t got;
@@ -64,7 +64,7 @@ static int read_output(int fd, struct sw_buf *out)
             return -1;
         if (!wait.revents)
             continue;
-        got = read(fd, out->data + out->length, ANSWER_MAX - out->length);
+        got = read(fd, out->data + out->length, most - out->length);
         if (got == 0)
             return 0;
         if (got < 0 && errno != EINTR)
@@ -89,6 +89,12 @@ static int wait_for_end(pid_t pid, bool answered)
 int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, int *status,
                 struct sw_error *err)
 {
+    return sw_proc_ask_within(argv, input, ANSWER_MAX, PATIENCE_MS, output, status, err);
+}
+
+int sw_proc_ask_within(char *const argv[], const char *input, size_t most, int64_t patience_ms,
+                       struct sw_buf *output, int *status, struct sw_error *err)
+{
     int to[2], from[2];
     pid_t pid;
 
@@ -107,7 +113,7 @@ int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, in
         (void)!send(to[1], input, strlen(input), MSG_NOSIGNAL);
     close(to[1]);
     if (pid > 0)
-        *status = wait_for_end(pid, read_output(from[0], output) == 0);
+        *status = wait_for_end(pid, read_output(from[0], most, patience_ms, output) == 0);
     close(from[0]);
     return pid > 0 ? 0 : -1;
 }

@@ -123,7 +123,7 @@ int sw_secrets_add(struct sw_secrets *secrets, const char *name, const char *val
                    struct sw_error *err)
 {
     if (!value || !*value) {
-        sw_fail(err, SW_E_CREDENTIAL, "the job needs the secret %s, and it is not set", name);
+        sw_fail(err, SW_E_CREDENTIAL, "the job needs the secret %s, which is not set", name);
         return sw_hint(err, "export %s, or put it into ~/.config/tao/.env (mode 0600)", name);
     }
     add(secrets, name, strlen(name), value);

@@ -141,6 +141,18 @@ static void fit(const struct sw_table *table, size_t width, size_t *widths)
     }
 }
 
+bool sw_table_fits(const struct sw_table *table, size_t width)
+{
+    size_t count = table->column_count;
+    sw_autofree size_t *widths = sw_alloc(sizeof *widths * count);
+
+    measure(table, widths);
+    for (size_t i = 0; i < count; i++)
+        if (table->columns[i].drop && table->columns[i].least && widths[i] > table->columns[i].least)
+            widths[i] = table->columns[i].least;
+    return width == 0 || total_width(widths, count) <= width;
+}
+
 /* As much of the text as fits; returns the columns used. */
 static size_t add_cut(struct sw_buf *out, const char *text, size_t columns, size_t width)
 {

@@ -36,6 +36,9 @@ SW_DEFINE_AUTO(sw_table, struct sw_table *, sw_table_free)
  * `style` is an SGR parameter such as "32" (borrowed), or NULL. NULL text is an empty cell. */
 void sw_table_cell(struct sw_table *table, const char *text, const char *style);
 
+/* Can it be written in that width with no column left out? */
+bool sw_table_fits(const struct sw_table *table, size_t width);
+
 /* Titles and rows. `width` 0: as wide as the cells are, nothing is cut. */
 void sw_table_write(const struct sw_table *table, size_t width, bool color, struct sw_buf *out);
 

@@ -11,6 +11,8 @@
 #include "base/auto.h"
 
 static inline bool sw_text_empty(const char *text) { return !text || !*text; }
+/* What makes the noun after `count` right: "1 file", "2 files". */
+static inline const char *sw_text_plural(double count) { return count == 1 ? "" : "s"; }
 bool sw_text_starts(const char *text, const char *prefix);
 bool sw_text_ends(const char *text, const char *suffix);
 bool sw_text_same(const char *a, const char *b);         /* NULL equals only NULL */

@@ -72,7 +72,7 @@ static int skip_comment(struct toml *t)
         int c = toml_peek(t);
 
         if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return toml_fail(t, t->place, "a comment may not hold control characters");
+            return toml_fail(t, t->place, "control character in a comment");
     }
     return 0;
 }
@@ -101,7 +101,7 @@ static int end_line(struct toml *t)
     if (skip_comment(t) < 0)
         return -1;
     if (toml_peek(t) >= 0 && !toml_at_line_end(t))
-        return toml_fail(t, t->place, "a new line should begin here");
+        return toml_fail(t, t->place, "expected a new line");
     return 0;
 }
 
@@ -183,7 +183,7 @@ static int read_part(struct toml *t, struct toml_key *key)
         for (; is_bare(toml_peek(t)); toml_skip(t, 1))
             sw_buf_add_char(&text, (char)toml_peek(t));
         if (text.length == 0)
-            return toml_fail(t, place, "a key should stand here");
+            return toml_fail(t, place, "key expected");
     }
     key->parts[key->count].place = place;
     key->parts[key->count].length = text.length;
@@ -223,7 +223,7 @@ static int fail_again(const struct toml *t, const struct toml_part *part, sw_whe
     struct sw_position first = sw_positions_get(t->source->positions, where);
 
     if (first.line == 0)
-        return toml_fail(t, part->place, "'%s' is given twice", part->text);
+        return toml_fail(t, part->place, "duplicate key '%s'", part->text);
     return toml_fail(t, part->place, "duplicate key '%s' (first on line %d)", part->text,
                      first.line);
 }
@@ -354,7 +354,7 @@ static int read_header(struct toml *t, struct spot *spot)
         return -1;
     for (size_t i = 0; i < brackets; i++, toml_skip(t, 1))
         if (toml_peek(t) != ']')
-            return toml_fail(t, t->place, "a ']' should close the header here");
+            return toml_fail(t, t->place, "expected ']' to close the header");
     return (brackets == 2 ? open_list_element : open_table)(t, &key, spot);
 }
 
@@ -368,7 +368,7 @@ int toml_read_pair(struct toml *t, json_t *table, sw_where where, int depth)
     if (read_key(t, &key) < 0)
         return -1;
     if (toml_peek(t) != '=')
-        return toml_fail(t, t->place, "a '=' should follow the key");
+        return toml_fail(t, t->place, "expected '=' after the key");
     toml_skip(t, 1);
     toml_skip_space(t);
     if (walk_dotted(t, &key, &spot) < 0)

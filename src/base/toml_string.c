@@ -50,9 +50,9 @@ static int read_code_point(struct toml *t, int digits, struct sw_buf *out)
         point = point << 4 | (uint32_t)(digit - hex);
     }
     if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
-        return toml_fail(t, place, "the escape is no Unicode character");
+        return toml_fail(t, place, "the escape is not a Unicode character");
     if (point == 0 && !t->tagged)
-        return toml_fail(t, place, "a text may not hold a NUL character");
+        return toml_fail(t, place, "a string cannot contain a NUL character");
     add_utf8(out, point);
     return 0;
 }
@@ -85,7 +85,7 @@ static int read_escape(struct toml *t, const struct quoting *q, struct sw_buf *o
     if (q->many_lines && skip_line_continuation(t))
         return 0;
     if (!letter)
-        return toml_fail(t, t->place, "this escape is not known; a backslash is written \\\\");
+        return toml_fail(t, t->place, "unknown escape; write a backslash as \\\\");
     sw_buf_add_char(out, meanings[letter - letters]);
     toml_skip(t, 2);
     return 0;
@@ -136,7 +136,7 @@ int toml_read_string(struct toml *t, bool is_key, struct sw_buf *out)
 
     q.many_lines = toml_peek_at(t, 1) == q.quote && toml_peek_at(t, 2) == q.quote;
     if (q.many_lines && is_key)
-        return toml_fail(t, q.start, "a key may not be a string of several lines");
+        return toml_fail(t, q.start, "a key cannot be a multi-line string");
     toml_skip(t, q.many_lines ? 3 : 1);
     if (q.many_lines && toml_at_line_end(t))
         toml_skip(t, toml_peek(t) == '\r' ? 2 : 1);

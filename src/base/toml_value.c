@@ -105,7 +105,7 @@ static json_t *integer_leaf(const struct toml *t, const char *cleaned, int base,
     errno = 0;
     number = strtoimax(cleaned, NULL, base);
     if (errno == ERANGE || number > INT64_MAX || number < INT64_MIN) {
-        toml_fail(t, place, "the number does not fit into 64 bits");
+        toml_fail(t, place, "the number does not fit in 64 bits");
         return NULL;
     }
     snprintf(text, sizeof text, "%" PRIdMAX, number);
@@ -174,11 +174,12 @@ static void take_word(struct toml *t, struct sw_buf *word)
     }
 }
 
-static json_t *read_word(struct toml *t)
+static json_t *read_word(struct toml *t, sw_where where)
 {
     sw_auto(sw_buf) struct sw_buf buffer = SW_BUF_INIT, integer = SW_BUF_INIT, real = SW_BUF_INIT;
     struct sw_position place = t->place;
     const char *word, *type;
+    json_t *value = NULL;
     char date[48];
     int base;
 
@@ -189,17 +190,20 @@ static json_t *read_word(struct toml *t)
     if (is_infinite_or_nan(word))
         return special_leaf(t, word, place);
     base = integer_base(word, &integer);
-    if (base)
-        return integer_leaf(t, sw_buf_text(&integer), base, place);
-    if (clean_real(word, &real))
-        return real_leaf(t, sw_buf_text(&real), place);
+    if (base || clean_real(word, &real)) {
+        value = base ? integer_leaf(t, sw_buf_text(&integer), base, place)
+                     : real_leaf(t, sw_buf_text(&real), place);
+        if (value)
+            sw_positions_write(t->source->positions, where, value, word);
+        return value;
+    }
     type = toml_date(word, date);
     if (type)
         return leaf(t, type, json_string(date), date, strlen(date));
     if (!*word)
         toml_fail(t, place, "value expected");
     else
-        toml_fail(t, place, "'%.60s' is no value; a text needs quotes", word);
+        toml_fail(t, place, "'%.60s' is not a value; strings need quotes", word);
     return NULL;
 }
 
@@ -229,7 +233,7 @@ static json_t *read_array(struct toml *t, sw_where where, int depth)
         if (toml_peek(t) == ',')
             toml_skip(t, 1);
         else if (toml_peek(t) != ']') {
-            toml_fail(t, t->place, "a ',' or ']' should stand here, in the array of line %d",
+            toml_fail(t, t->place, "expected ',' or ']' in the array that starts on line %d",
                       start.line);
             return NULL;
         }
@@ -251,7 +255,7 @@ static json_t *read_inline_table(struct toml *t, sw_where where, int depth)
         if (toml_peek(t) == '}')
             break;
         if (toml_peek(t) != ',') {
-            toml_fail(t, t->place, "a ',' or '}' should stand here, on the same line");
+            toml_fail(t, t->place, "expected ',' or '}' on the same line");
             return NULL;
         }
         toml_skip(t, 1);
@@ -275,6 +279,6 @@ json_t *toml_read_value(struct toml *t, sw_where where, int depth)
     case '{':
         return read_inline_table(t, where, depth);
     default:
-        return read_word(t);
+        return read_word(t, where);
     }
 }

@@ -20,6 +20,7 @@ struct yaml_reader {
     const struct sw_source *source;
     yaml_parser_t parser;
     json_t *anchors;              /* name -> value, shared with the document */
+    json_t *anchored;             /* name -> where that value is, as a number */
     size_t nodes, bytes;          /* of the document, aliases counted in full */
 };
 
@@ -59,9 +60,9 @@ static int fail_syntax(const struct yaml_reader *r)
         return sw_source_fail(r->source, sw_source_place(r->source, p->problem_offset), "%s",
                               p->problem);
     if (is_tab_at(r->source, p->problem_mark.index))
-        return sw_source_fail(r->source, place, "there is a tab here: YAML is indented with spaces");
+        return sw_source_fail(r->source, place, "tab in indentation: YAML requires spaces");
     if (p->context && p->context_mark.line != p->problem_mark.line)
-        return sw_source_fail(r->source, place, "%s, %s that began in line %zu", p->problem,
+        return sw_source_fail(r->source, place, "%s, %s that began on line %zu", p->problem,
                               p->context, p->context_mark.line + 1);
     return sw_source_fail(r->source, place, "%s", p->problem ? p->problem : "not valid YAML");
 }
@@ -100,16 +101,16 @@ static json_t *read_tagged(const yaml_event_t *event, const char *text, const ch
     return NULL;
 }
 
-static json_t *read_scalar(struct yaml_reader *r, const yaml_event_t *event)
+static json_t *read_scalar(struct yaml_reader *r, const yaml_event_t *event, sw_where where)
 {
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
-    const char *why = "not a text we can hold";
+    const char *why = "not valid text";
     json_t *value;
 
     r->bytes += length;
     if (memchr(text, '\0', length))
-        return refuse(r, event->start_mark, "a text may not hold a NUL character");
+        return refuse(r, event->start_mark, "a string cannot contain a NUL character");
     if (event->data.scalar.tag && !event->data.scalar.plain_implicit &&
         !event->data.scalar.quoted_implicit)
         value = read_tagged(event, text, &why);
@@ -117,6 +118,8 @@ static json_t *read_scalar(struct yaml_reader *r, const yaml_event_t *event)
         value = sw_yaml_resolve(text, length, &why);
     else
         value = json_stringn(text, length);
+    if (value && is_plain(event))
+        sw_positions_write(r->source->positions, where, value, text);
     return value ? value : refuse(r, event->start_mark, why);
 }
 
@@ -147,7 +150,17 @@ static struct weight weigh(const json_t *value)
     return sum;
 }
 
-static json_t *read_alias(struct yaml_reader *r, const yaml_event_t *event, int depth)
+static sw_where where_of(const json_t *places, const char *name)
+{
+    return (sw_where)json_integer_value(json_object_get(places, name));
+}
+
+static void set_where(json_t *places, const char *name, sw_where where)
+{
+    json_object_set_new(places, name, json_integer((json_int_t)where));
+}
+
+static json_t *read_alias(struct yaml_reader *r, const yaml_event_t *event, sw_where where, int depth)
 {
     const char *name = (const char *)event->data.alias.anchor;
     const json_t *value = json_object_get(r->anchors, name);
@@ -155,7 +168,7 @@ static json_t *read_alias(struct yaml_reader *r, const yaml_event_t *event, int 
 
     if (!value) {
         sw_source_fail(r->source, place_of(event->start_mark),
-                       "no finished value before this one is called &%s", name);
+                       "unknown anchor *%s", name);
         return NULL;
     }
     w = weigh(value);
@@ -164,6 +177,7 @@ static json_t *read_alias(struct yaml_reader *r, const yaml_event_t *event, int 
     if (r->nodes > SW_DOCUMENT_NODES || r->bytes > SW_DOCUMENT_MAX ||
         depth + w.depth > SW_DOCUMENT_DEPTH)
         return refuse(r, event->start_mark, "the aliases make this document too large");
+    sw_positions_copy_written(r->source->positions, value, where_of(r->anchored, name), where);
     return json_deep_copy(value);
 }
 
@@ -192,18 +206,43 @@ static json_t *read_list(struct yaml_reader *r, sw_where where, int depth)
     }
 }
 
+/* What a mapping takes over: values, and where each of them was read. */
+struct yaml_inherited {
+    json_t *values, *places;
+};
+
+static void inherited_done(struct yaml_inherited *inherited)
+{
+    json_decref(inherited->values);
+    json_decref(inherited->places);
+}
+static inline void inherited_auto(struct yaml_inherited *inherited) { inherited_done(inherited); }
+
+static int inherit(struct yaml_inherited *inherited, const json_t *value, sw_where where)
+{
+    const char *key;
+    json_t *child;
+
+    json_object_foreach((json_t *)value, key, child)
+        if (!json_object_get(inherited->values, key)) {
+            json_object_set(inherited->values, key, child);
+            set_where(inherited->places, key, sw_where_key(where, key, strlen(key)));
+        }
+    return 0;
+}
+
 /* `<<: *base` and `<<: [*first, *second]`: earlier ones win, and own keys win over all. */
-static int merge(const struct yaml_reader *r, const yaml_event_t *key, json_t *inherited,
-                 const json_t *value)
+static int merge(const struct yaml_reader *r, const yaml_event_t *key, struct yaml_inherited *inherited,
+                 const json_t *value, sw_where where)
 {
     const json_t *one;
     size_t i;
 
     if (json_is_object(value))
-        return json_object_update_missing(inherited, (json_t *)value);
+        return inherit(inherited, value, where);
     json_array_foreach(value, i, one)
         if (json_is_object(one))
-            json_object_update_missing(inherited, (json_t *)one);
+            inherit(inherited, one, sw_where_index(where, i));
         else
             break;
     if (json_is_array(value) && i == json_array_size(value))
@@ -228,12 +267,12 @@ static int check_key(const struct yaml_reader *r, const yaml_event_t *key, const
     const char *text = (const char *)key->data.scalar.value;
 
     if (key->type != YAML_SCALAR_EVENT)
-        return sw_source_fail(r->source, place_of(key->start_mark), "a key must be a plain text");
+        return sw_source_fail(r->source, place_of(key->start_mark), "a key must be a plain string");
     if (is_null_word(key))
-        return sw_source_fail(r->source, place_of(key->start_mark), "a key is missing here");
+        return sw_source_fail(r->source, place_of(key->start_mark), "key expected");
     if (memchr(text, '\0', key->data.scalar.length))
         return sw_source_fail(r->source, place_of(key->start_mark),
-                              "a key may not hold a NUL character");
+                              "a key cannot contain a NUL character");
     if (json_object_get(map, text)) {
         struct sw_position first = sw_positions_get(r->source->positions, where);
 
@@ -244,8 +283,8 @@ static int check_key(const struct yaml_reader *r, const yaml_event_t *key, const
 }
 
 /* Keys that are numbers or booleans keep their spelling: 8: becomes "8". */
-static int read_entry(struct yaml_reader *r, const yaml_event_t *key, json_t *map, json_t *inherited,
-                      sw_where parent, int depth)
+static int read_entry(struct yaml_reader *r, const yaml_event_t *key, json_t *map,
+                      struct yaml_inherited *inherited, sw_where parent, int depth)
 {
     const char *text = (const char *)key->data.scalar.value;
     sw_auto(yaml_event) yaml_event_t event = { 0 };
@@ -266,14 +305,16 @@ static int read_entry(struct yaml_reader *r, const yaml_event_t *key, json_t *ma
     if (key->data.scalar.anchor)
         json_object_set_new(r->anchors, (const char *)key->data.scalar.anchor, json_string(text));
     if (is_plain(key) && strcmp(text, "<<") == 0)
-        return merge(r, key, inherited, value);
+        return merge(r, key, inherited, value, where);
     return json_object_set(map, text, value);
 }
 
 static json_t *read_map(struct yaml_reader *r, sw_where where, int depth)
 {
     sw_auto(json) json_t *map = json_object();
-    sw_auto(json) json_t *inherited = json_object();
+    sw_auto(inherited) struct yaml_inherited inherited = { json_object(), json_object() };
+    const char *name;
+    json_t *value;
 
     for (;;) {
         sw_auto(yaml_event) yaml_event_t key = { 0 };
@@ -282,10 +323,15 @@ static json_t *read_map(struct yaml_reader *r, sw_where where, int depth)
             return NULL;
         if (key.type == YAML_MAPPING_END_EVENT)
             break;
-        if (read_entry(r, &key, map, inherited, where, depth) < 0)
+        if (read_entry(r, &key, map, &inherited, where, depth) < 0)
             return NULL;
     }
-    json_object_update_missing(map, inherited);
+    json_object_foreach(inherited.values, name, value)
+        if (!json_object_get(map, name)) {
+            json_object_set(map, name, value);
+            sw_positions_copy_written(r->source->positions, value, where_of(inherited.places, name),
+                                      sw_where_key(where, name, strlen(name)));
+        }
     return sw_take(map);
 }
 
@@ -299,10 +345,10 @@ static json_t *read_content(struct yaml_reader *r, const yaml_event_t *event, sw
 {
     switch (event->type) {
     case YAML_ALIAS_EVENT:
-        return read_alias(r, event, depth);
+        return read_alias(r, event, where, depth);
     case YAML_SCALAR_EVENT:
         *anchor = event->data.scalar.anchor;
-        return read_scalar(r, event);
+        return read_scalar(r, event, where);
     case YAML_SEQUENCE_START_EVENT:
         *anchor = event->data.sequence_start.anchor;
         if (is_foreign_tag(event->data.sequence_start.tag, YAML_SEQ_TAG))
@@ -314,7 +360,7 @@ static json_t *read_content(struct yaml_reader *r, const yaml_event_t *event, sw
             return refuse(r, event->start_mark, "this tag is not supported");
         return read_map(r, where, depth);
     default:
-        return refuse(r, event->start_mark, "a value is missing here");
+        return refuse(r, event->start_mark, "value expected");
     }
 }
 
@@ -334,8 +380,10 @@ static json_t *read_node(struct yaml_reader *r, const yaml_event_t *event, sw_wh
         return NULL;
     }
     value = read_content(r, event, where, depth, &anchor);
-    if (value && anchor)
+    if (value && anchor) {
         json_object_set(r->anchors, (const char *)anchor, value);
+        set_where(r->anchored, (const char *)anchor, where);
+    }
     return value;
 }
 
@@ -367,7 +415,7 @@ static json_t *read_document(struct yaml_reader *r)
         return NULL;
     sw_positions_add(r->source->positions, SW_WHERE_ROOT, place_of(root.start_mark));
     value = read_node(r, &root, SW_WHERE_ROOT, 0);
-    if (!value || skip(r, YAML_DOCUMENT_END_EVENT, "the document should end here") < 0 ||
+    if (!value || skip(r, YAML_DOCUMENT_END_EVENT, "expected the end of the document") < 0 ||
         skip(r, YAML_STREAM_END_EVENT, "only one YAML document per file") < 0)
         return NULL;
     return sw_take(value);
@@ -375,12 +423,13 @@ static json_t *read_document(struct yaml_reader *r)
 
 json_t *sw_yaml_read(const struct sw_source *source)
 {
-    struct yaml_reader reader = { .source = source, .anchors = json_object() };
+    struct yaml_reader reader = { .source = source, .anchors = json_object(), .anchored = json_object() };
     json_t *value;
 
     if (!yaml_parser_initialize(&reader.parser)) {
         sw_fail(source->err, SW_E_INTERNAL, "cannot start the YAML reader");
         json_decref(reader.anchors);
+        json_decref(reader.anchored);
         return NULL;
     }
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
@@ -389,5 +438,6 @@ json_t *sw_yaml_read(const struct sw_source *source)
     value = read_document(&reader);
     yaml_parser_delete(&reader.parser);
     json_decref(reader.anchors);
+    json_decref(reader.anchored);
     return value;
 }

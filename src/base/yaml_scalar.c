@@ -70,14 +70,13 @@ static json_t *resolve_integer(const char *text, const char *first, int base, co
     intmax_t number;
 
     if (base == 10 && first[0] == '0' && first[1]) {
-        *why = "a number with leading zeros means different things to different YAML readers; "
-               "quote it if you mean a string";
+        *why = "YAML readers disagree about numbers with leading zeros; quote it if you mean a string";
         return NULL;
     }
     errno = 0;
     number = strtoimax(base == 10 ? text : first, NULL, base);
     if (errno == ERANGE || number > INT64_MAX || number < INT64_MIN) {
-        *why = "the number does not fit into 64 bits; quote it if you mean a string";
+        *why = "the number does not fit in 64 bits; quote it if you mean a string";
         return NULL;
     }
     return json_integer(number);

@@ -19,9 +19,9 @@ struct adopt_options {
 };
 
 static const struct cli_flag adopt_flags[] = {
-    { "platform", 'p', "NAME", "where it runs; a URI says it itself", cli_apply_text,
+    { "platform", 'p', "NAME", "where it runs; a URI names it itself", cli_apply_text,
       offsetof(struct adopt_options, platform) },
-    { "trust-plan", 0, NULL, "take its plan as it is, though it is not signed by you",
+    { "trust-plan", 0, NULL, "accept its plan although you did not sign it",
       cli_apply_bool, offsetof(struct adopt_options, trust_plan) },
     { "list", 0, NULL, "show the jobs that can be adopted, and change nothing", cli_apply_bool,
       offsetof(struct adopt_options, list) },
@@ -74,7 +74,7 @@ static int choose_profile(struct cli *cli, const struct adopt_address *address, 
         if (cli->session) {
             sw_fail(err, SW_E_USAGE, "'%s' belongs to another profile than the jobs before it",
                     address->id);
-            return sw_hint(err, "adopt it with a command of its own");
+            return sw_hint(err, "adopt it with a separate command");
         }
         cli->profile = address->profile;
     }
@@ -112,7 +112,7 @@ static int list_them(struct cli *cli, const char *platform, struct sw_error *err
         return cli_document_print(cli, document, err);
     jobs = json_object_get(document, "jobs");
     if (json_array_size(jobs) == 0) {
-        cli_say(cli, "there is no job that this store does not know");
+        cli_say(cli, "every job found is already in this store");
         return 0;
     }
     cli_generic_table(&out, cli, jobs);
@@ -127,9 +127,9 @@ static int adopt_run(struct cli *cli, const struct cli_args *args, struct sw_err
     if (options->list && args->word_count == 0)
         return list_them(cli, options->platform, err);
     if (options->list || args->word_count == 0) {
-        sw_fail(err, SW_E_USAGE, options->list ? "--list takes no job" : "which job?");
-        return sw_hint(err, "slipway adopt --list shows what there is; slipway adopt ID -p PLATFORM "
-                            "takes one");
+        sw_fail(err, SW_E_USAGE, options->list ? "--list takes no job" : "no job given");
+        return sw_hint(err, "'slipway adopt --list' shows the jobs; 'slipway adopt ID -p PLATFORM' "
+                            "imports one");
     }
     for (size_t i = 0; i < args->word_count; i++) {
         __attribute__((cleanup(address_auto))) struct adopt_address address = { 0 };

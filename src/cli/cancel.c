@@ -12,7 +12,7 @@ struct cancel_options {
 static const struct cli_flag cancel_flags[] = {
     { "yes", 'y', NULL, "do not ask, even for several jobs", cli_apply_bool,
       offsetof(struct cancel_options, yes) },
-    { "undo", 0, NULL, "take back a cancel that the platform has not confirmed", cli_apply_bool,
+    { "undo", 0, NULL, "withdraw a cancel that the platform has not confirmed", cli_apply_bool,
       offsetof(struct cancel_options, undo) },
     CLI_LABEL_FLAG,
     { 0 }
@@ -23,9 +23,9 @@ static void tell_canceled(struct cli *cli, const struct sw_outcome *outcome)
     if (outcome->state == SW_CANCELED)
         cli_say_job(cli, outcome->id, "canceled");
     else if (!sw_state_is_final(outcome->state))
-        cli_say_job(cli, outcome->id, "canceled; the job store does not say so yet");
+        cli_say_job(cli, outcome->id, "canceled; not recorded in the job store yet");
     else                               /* it was faster than we were */
-        cli_say_job(cli, outcome->id, "is over: %s", sw_state_name(outcome->state));
+        cli_say_job(cli, outcome->id, "has finished: %s", sw_state_name(outcome->state));
 }
 
 static int undo_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
@@ -33,7 +33,7 @@ static int undo_one(struct cli *cli, const char *id, const void *context, struct
     (void)context;
     if (sw_cancel_undo(cli->session, id, err) < 0)
         return -1;
-    cli_say_job(cli, id, "goes on: its cancel was taken back");
+    cli_say_job(cli, id, "continues: its cancel was withdrawn");
     return 0;
 }
 
@@ -43,7 +43,7 @@ static void say_over(struct cli *cli, const char *id)
         cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
 
     if (job)
-        cli_say_job(cli, id, "is over already: %s", sw_state_name(cli_job_state(job)));
+        cli_say_job(cli, id, "has already finished: %s", sw_state_name(cli_job_state(job)));
 }
 
 /* Those that are not over. Of the others only the ones that were named are worth words. */
@@ -62,7 +62,7 @@ static json_t *still_active(struct cli *cli, const json_t *ids, bool named, stru
             say_over(cli, json_string_value(id));
     }
     if (left && !named && json_array_size(ids) && !json_array_size(left))
-        cli_say(cli, "nothing to cancel: all these jobs are over");
+        cli_say(cli, "nothing to cancel: all these jobs have finished");
     return left;
 }
 
@@ -101,8 +101,8 @@ const struct command command_cancel = {
         "Stop jobs: each may save its work (TERM, then KILL after its grace time), and the command "
         "returns when the platform confirms that nothing of it is running. A job that has finished is "
         "left alone. If the platform does not answer, the exit status is 69; the job is then canceled "
-        "as soon as the platform answers and any slipway command looks, and --undo takes the cancel "
-        "back until then. On a terminal, canceling several jobs asks first, unless -y is given.",
+        "as soon as it answers and any slipway command asks it; until then --undo withdraws the cancel. "
+        "On a terminal, canceling several jobs asks first, unless -y is given.",
     .example = "slipway cancel last\nslipway cancel -y -l team=vision",
     .flags = cancel_flags,
     .options_size = sizeof(struct cancel_options),

@@ -22,6 +22,8 @@ struct cli {
     const char *state_dir;
     const char *profile;
     bool quiet, no_color, help, version;
+    int color;                       /* enum cli_color, of the user's defaults */
+    char *columns;                   /* of ps, by name, of the user's defaults; NULL: as the jobs need */
     int format;                      /* enum cli_format, from -o */
     struct cli_screen screen;
     struct cli_status_lines *live;           /* lines drawn in place: messages go above them; or NULL */
@@ -45,6 +47,7 @@ struct command {
     const struct cli_flag *shared[2];  /* tables used by several verbs, into struct cli */
     size_t options_size;             /* zeroed memory for `flags` */
     int min_args, max_args;          /* CLI_MANY: no upper bound */
+    bool without_defaults;           /* works also when config.toml has a fault */
     bool last_job;                   /* without an argument or a label it means the newest job */
     bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
@@ -67,10 +70,14 @@ extern const struct cli_flag cli_output_document[];     /* table|json|yaml */
 /* Open the store on first use. */
 struct sw_session *cli_session(struct cli *cli, struct sw_error *err);
 
+/* The user's defaults into `cli` and the time zone (cli_defaults.c). */
+int cli_defaults_read(struct cli *cli, struct sw_error *err);
+
 /* ---- help (cli_help.c) ------------------------------------------------------------------ */
 
 void cli_help_overview(struct sw_buf *out);
 int cli_help_job(const char *key, struct sw_buf *out, struct sw_error *err);   /* NULL: all keys */
+void cli_help_agents(struct sw_buf *out);
 void cli_help_command(const struct command *command, struct sw_buf *out);
 int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err);
 json_t *cli_help_json(void);
@@ -81,6 +88,13 @@ json_t *cli_help_json(void);
 json_t *cli_document(char *text, struct sw_error *err);
 /* A document on stdout as -o asked: JSON or YAML. */
 int cli_document_print(const struct cli *cli, const json_t *document, struct sw_error *err);
+/* A part of an answer as an answer of its own: the same with its version in front. */
+json_t *cli_versioned(const json_t *part);
+/* As one line of JSON Lines; each line has its version. */
+void cli_document_line(const json_t *part);
+
+/* A time of a document, in milliseconds since 1970; NULL gives 0. (cli_time.c) */
+int64_t cli_time_ms(const char *text);
 
 /* ---- jobs (cli_jobs.c) ------------------------------------------------------------------ */
 
@@ -107,11 +121,19 @@ json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct
 /* Say which platforms did not answer. */
 void cli_say_unreachable(const struct cli *cli, const json_t *document);
 
+/* Answers about each of `ids` as one document: of one named job the answer itself, else
+ * {"version","jobs"}. */
+json_t *cli_one_or_many(const struct cli_args *args, const json_t *ids, const json_t *answers);
+
 enum sw_state cli_state_called(const char *name);
 enum sw_state cli_job_state(const json_t *job);
 const char *cli_state_style(enum sw_state state);           /* an SGR parameter, or NULL */
 /* "ID  State", where a card begins. */
-void cli_job_head(struct sw_buf *out, const struct cli *cli, const char *id, enum sw_state state);
+void cli_job_head(struct sw_buf *out, bool color, const char *id, enum sw_state state);
+/* why.c: the answer of sw_why() as a card, folded to `width` columns (0: not folded). */
+void cli_why_card(struct sw_buf *out, const json_t *why, size_t width, bool color);
+/* status.c: the attempts of a job as a table. */
+void cli_attempts_table(struct sw_buf *out, const json_t *job, size_t width, bool color);
 void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", or "-" */
 void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
 /* Its message, and how long it is until it starts where that is known: for what is drawn, not for
@@ -156,7 +178,11 @@ int cli_each(struct cli *cli, const json_t *ids, cli_each_fn *fn, const void *co
 extern const struct cli_flag cli_job_flags[];
 /* File, flags and command to a request. `find`: the file is job.yaml of the current folder when nothing
  * else is said. */
+/* by its flags */
+int cli_request_change(struct sw_request *request, const struct cli_args *args, struct sw_error *err);
 struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err);
+/* The same where neither file nor command need be there. */
+struct sw_request *cli_request_any(const struct cli_args *args, struct sw_error *err);
 SW_DEFINE_AUTO(sw_request, struct sw_request *, sw_request_free)
 
 /* trust.c: the call failed with `why`. True: the user was asked and trusts the files that stood in its

@@ -57,7 +57,7 @@ void cli_attend(struct cli *cli, const char *id)
     char *said = NULL;
 
     if (sw_attend(cli->session, id, &said, &why) < 0)
-        cli_warn(cli, "no watcher looks after the job: %s", why.message);
+        cli_warn(cli, "no watcher is running for the job: %s", why.message);
     if (said)
         cli_say(cli, "%s", said);
     sw_text_free(said);
@@ -83,11 +83,11 @@ static int follow_log(struct cli_follow *f, struct sw_error *err)
 
     cli_follow_end(f);
     if (f->log.error) {
-        cli_say_job(f->cli, f->id, "continues; its log has no reader any more");
+        cli_say_job(f->cli, f->id, "continues; its log is no longer read");
         return cli_log_failed(&f->log, f->cli, err);
     }
     if (rc < 0 && trouble.code != SW_E_INTERRUPTED)
-        cli_warn(f->cli, "the log cannot be shown, waiting for the end: %s", trouble.message);
+        cli_warn(f->cli, "cannot show the log; waiting for the job to finish: %s", trouble.message);
     return 0;
 }
 
@@ -101,7 +101,7 @@ static int give_up(struct cli *cli, const char *id, struct sw_error *err)
     if (sw_cancel(cli->session, id, err) < 0)
         return sw_wrap(err, "'%s' can never be scheduled, and cannot be canceled", id);
     sw_fail(err, SW_E_REFUSED, "'%s' can never be scheduled: %s; it was canceled", id,
-            sw_text_empty(message) ? "the platform does not say why" : message);
+            sw_text_empty(message) ? "the platform gives no reason" : message);
     return sw_hint(err, "change what the job asks for, or keep it in the queue with --wait-for-capacity");
 }
 
@@ -146,7 +146,7 @@ static void say_splits(struct cli *cli, const char *group, const json_t *ids)
         return;
     json_array_foreach(ids, i, id)
         bad += json_object_get(failed, json_string_value(id)) != NULL;
-    cli_say(cli, "%s: %zu splits are over, %zu of them failed", group, json_array_size(ids), bad);
+    cli_say(cli, "%s: %zu splits finished, %zu of them failed", group, json_array_size(ids), bad);
     if (bad)
         cli_say(cli, "  next     slipway retry --failed %s", group);
     cli_say(cli, "           slipway %s %s", bad ? "why" : "results", group);

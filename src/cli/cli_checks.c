@@ -30,7 +30,7 @@ enum verdict { FINE, WRONG, NOT_SET_UP };
 static const struct {
     const char *word, *style;
 } verdicts[] = {
-    [FINE] = { "ok", "32" }, [WRONG] = { "WRONG", "31" }, [NOT_SET_UP] = { "-", "2" },
+    [FINE] = { "ok", "32" }, [WRONG] = { "FAIL", "31" }, [NOT_SET_UP] = { "-", "2" },
 };
 
 static enum verdict verdict_of(const json_t *check)
@@ -47,11 +47,11 @@ static void print_check(const struct cli *cli, const json_t *check, size_t width
     const char *name = sw_json_str(check, "check"), *message = sw_json_str(check, "message");
     const char *fix = sw_json_str(check, "fix");
 
-    cli_printf("%s%s%s%-5s%s  %-*s  %s%s\n", color ? "\033[" : "", color ? verdicts[verdict].style : "",
+    cli_printf("%s%s%s%-4s%s  %-*s  %s%s\n", color ? "\033[" : "", color ? verdicts[verdict].style : "",
                color ? "m" : "", verdicts[verdict].word, color ? "\033[0m" : "", (int)width,
                name ? name : "", verdict == NOT_SET_UP ? "not set up: " : "", message ? message : "");
     if (verdict == WRONG && !sw_text_empty(fix))
-        cli_printf("%*s  fix: %s\n", (int)width + 7, "", fix);
+        cli_printf("%*s  fix: %s\n", (int)width + 6, "", fix);
 }
 
 int cli_checks_show(struct cli *cli, const json_t *checks, const json_t *document,
@@ -71,7 +71,7 @@ int cli_checks_show(struct cli *cli, const json_t *checks, const json_t *documen
     if (counts[WRONG])
         cli_say(cli, "%zu of %zu checks failed", counts[WRONG], json_array_size(checks));
     else if (counts[NOT_SET_UP])
-        cli_say(cli, "no check failed; %zu of %zu are about what is not set up", counts[NOT_SET_UP],
+        cli_say(cli, "no check failed; %zu of %zu concern what is not set up", counts[NOT_SET_UP],
                 json_array_size(checks));
     else
         cli_say(cli, "everything is in order");

@@ -31,6 +31,22 @@ json_t *cli_document(char *text, struct sw_error *err)
     return document;
 }
 
+json_t *cli_versioned(const json_t *part)
+{
+    json_t *document = sw_json_object(SW_INT("version", 1));
+
+    json_object_update(document, (json_t *)part);
+    return document;
+}
+
+void cli_document_line(const json_t *part)
+{
+    sw_auto(json) json_t *document = cli_versioned(part);
+    sw_autofree char *text = sw_json_dump(document);
+
+    cli_printf("%s\n", text);
+}
+
 int cli_document_print(const struct cli *cli, const json_t *document, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf yaml = SW_BUF_INIT;

@@ -149,7 +149,7 @@ static int unknown_long(const struct parse *p, const char *name, size_t length)
         for (const struct cli_flag *f = p->sets[s].flags; f && f->name; f++)
             if (f->help && count < SW_COUNT(names))
                 names[count++] = f->name;
-    sw_fail(p->err, SW_E_USAGE, "there is no flag --%s", word);
+    sw_fail(p->err, SW_E_USAGE, "unknown flag --%s", word);
     nearest = sw_text_nearest(word, names, count);
     return nearest ? sw_hint(p->err, "did you mean --%s?", nearest) : -1;
 }
@@ -211,7 +211,7 @@ static int parse_short(struct parse *p, const char *letters)
         const char *value = NULL;
 
         if (!match.flag)
-            return sw_fail(p->err, SW_E_USAGE, "there is no flag -%c", *letters);
+            return sw_fail(p->err, SW_E_USAGE, "unknown flag -%c", *letters);
         if (match.flag->arg) {
             value = letters[1] == '=' ? letters + 2 : letters + 1;
             if (!*value && letters[1] != '=' && need_value(p, match.flag, &value) < 0)

@@ -201,6 +201,8 @@ int cli_follow_idle(void *context)
 {
     struct cli_follow *f = context;
 
+    if (cli_log_catch_up(&f->log))
+        return 1;
     look(f);
     return cli_interrupt_count() > 0 || is_stuck(f);
 }

@@ -96,7 +96,7 @@ int cli_fullscreen_enter(struct sw_error *err)
 {
     terminal = isatty(STDIN_FILENO) ? STDIN_FILENO : open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0 || tcgetattr(terminal, &before) < 0)
-        return sw_fail_errno(err, SW_E_USAGE, "there is no terminal to read keys from");
+        return sw_fail_errno(err, SW_E_USAGE, "no terminal to read keys from");
     raw = before;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL);

@@ -8,17 +8,17 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/cli_zone.h"
 
 enum { COLUMNS_MOST = 24 };
 
 char *cli_generic_title(const char *key)
 {
     size_t unit = sw_text_ends(key, "_bytes") ? strlen("_bytes")
-                  : sw_text_ends(key, "_ms")  ? strlen("_ms") : 0;
+                  : sw_text_ends(key, "_at")  ? strlen("_at") : 0;
     char *words = sw_strndup(key, strlen(key) - unit);
 
     for (char *at = words; *at; at++)
@@ -52,18 +52,18 @@ static void add_members(struct sw_buf *out, const json_t *value)
 
 static void add_value(struct sw_buf *out, const char *key, const json_t *value)
 {
-    char size[32], time[40];
+    char size[32], time[CLI_TIME_SIZE] = "";
 
-    if (json_is_string(value)) {
+    if (json_is_string(value) && sw_text_ends(key, "_at")) {
+        cli_time_text(cli_time_ms(json_string_value(value)), time);
+        sw_buf_add(out, time);
+    } else if (json_is_string(value)) {
         sw_buf_add(out, json_string_value(value));
     } else if (json_is_boolean(value)) {
         sw_buf_add(out, json_is_true(value) ? "yes" : "no");
     } else if (json_is_integer(value) && sw_text_ends(key, "_bytes")) {
         sw_size_format(json_integer_value(value), size);
         sw_buf_add(out, size);
-    } else if (json_is_integer(value) && sw_text_ends(key, "_ms")) {
-        sw_time_format(json_integer_value(value), time);
-        sw_buf_addf(out, "%.19s", json_integer_value(value) > 0 ? time : "");
     } else if (json_is_number(value)) {
         sw_autofree char *text = sw_json_dump(value);
 

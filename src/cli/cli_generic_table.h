@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-/* "gpus_free" -> "gpus free"; of "memory_bytes" and "started_ms" the unit goes, since the value
+/* "gpus_free" -> "gpus free"; of "memory_bytes" and "started_at" the ending goes, since the value
  * shows it. Owned. */
 char *cli_generic_title(const char *key);
 /* A value in a few words: "yes", "23.5 GiB", "a, b". Owned. */

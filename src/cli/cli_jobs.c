@@ -46,7 +46,7 @@ json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *er
 /* Is it a flag that chooses among the jobs? */
 static bool chooses(const struct cli_flag *flag)
 {
-    static const char *const names[] = { "label", "state", "platform" };
+    static const char *const names[] = { "label", "state", "platform", "since" };
 
     for (size_t i = 0; i < SW_COUNT(names); i++)
         if (strcmp(names[i], flag->name) == 0)
@@ -82,7 +82,7 @@ json_t *cli_select(struct cli *cli, const struct cli_args *args, struct sw_error
     json_t *ids;
 
     if (args->word_count == 0 && !label_count) {
-        sw_fail(err, SW_E_USAGE, "which job?");
+        sw_fail(err, SW_E_USAGE, "no job given");
         return sw_null(sw_hint(err,
                                "name one (an id, a name, 'last', ...) or choose by label with -l; "
                                "see 'slipway help selectors'"));
@@ -110,7 +110,7 @@ char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err
     if (json_array_size(ids) == 0)
         return sw_null(sw_fail(err, SW_E_NOT_FOUND, "no job matches '%s'", selector));
     if (json_array_size(ids) != 1) {
-        sw_fail(err, SW_E_USAGE, "'%s' names %zu jobs, and only one can be meant here", selector,
+        sw_fail(err, SW_E_USAGE, "'%s' matches %zu jobs; this command takes one", selector,
                 json_array_size(ids));
         return sw_null(sw_hint(err, "'slipway status %s -o name' lists them", selector));
     }
@@ -123,6 +123,19 @@ json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct
     sw_autofree const char **list = cli_list(ids);
 
     return cli_document(sw_status_many(cli->session, list, count, look, err), err);
+}
+
+json_t *cli_one_or_many(const struct cli_args *args, const json_t *ids, const json_t *answers)
+{
+    json_t *jobs, *each;
+    size_t i;
+
+    if (cli_names_one(args, ids) && json_array_size(answers) == 1)
+        return cli_versioned(json_array_get(answers, 0));
+    jobs = json_deep_copy(answers);
+    json_array_foreach(jobs, i, each)
+        json_object_del(each, "version");
+    return sw_json_object(SW_INT("version", 1), SW_SUB("jobs", jobs));
 }
 
 void cli_say_unreachable(const struct cli *cli, const json_t *document)
@@ -159,9 +172,9 @@ const char *cli_state_style(enum sw_state state)
     return (size_t)state < SW_COUNT(styles) ? styles[state] : NULL;
 }
 
-void cli_job_head(struct sw_buf *out, const struct cli *cli, const char *id, enum sw_state state)
+void cli_job_head(struct sw_buf *out, bool color, const char *id, enum sw_state state)
 {
-    if (cli->screen.out_color)
+    if (color)
         sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m", id, cli_state_style(state),
                     sw_state_name(state));
     else

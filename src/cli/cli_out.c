@@ -77,15 +77,18 @@ static void print_lines(const char *text)
     }
 }
 
+json_t *cli_error_json(const struct sw_error *err)
+{
+    return sw_json_object(
+        SW_STR("code", sw_code_name(err->code)), SW_INT("exit_status", sw_code_exit_status(err->code)),
+        SW_STR("message", err->message), SW_STR("hint", err->hint[0] ? err->hint : NULL));
+}
+
 void cli_complain(const struct cli *cli, const struct sw_error *err)
 {
     if (cli->format == CLI_JSON) {
-        sw_auto(json) json_t *document = sw_json_object(
-            SW_SUB("error", sw_json_object(
-                SW_STR("code", sw_code_name(err->code)),
-                SW_INT("exit_status", sw_code_exit_status(err->code)),
-                SW_STR("message", err->message),
-                SW_STR("hint", err->hint))));
+        sw_auto(json) json_t *document = sw_json_object(SW_INT("version", 1),
+                                                        SW_SUB("error", cli_error_json(err)));
         sw_autofree char *text = sw_json_dump(document);
 
         fprintf(stderr, "%s\n", text);
@@ -143,14 +146,31 @@ int cli_print_end(const struct cli *cli)
     return sw_code_exit_status(err.code);
 }
 
+/* How many bytes of a word go into a line of their own: at least a character, at most `room` columns. */
+static size_t part_of_word(const char *word, size_t length, size_t room)
+{
+    sw_autofree char *whole = sw_strndup(word, length);
+    size_t taken = sw_text_columns(whole) <= room ? length : sw_text_utf8_char(word, length);
+
+    while (taken && taken < length) {
+        size_t next = sw_text_utf8_char(word + taken, length - taken);
+        sw_autofree char *part = sw_strndup(word, taken + next);
+
+        if (!next || sw_text_columns(part) > room)
+            return taken;
+        taken += next;
+    }
+    return length;
+}
+
 /* One line of text, folded. Returns where the next one begins. */
 static const char *wrap_line(struct sw_buf *out, const char *text, size_t indent, size_t width)
 {
     const char *end = text + strcspn(text, "\n");
-    size_t column = 0;
+    size_t column = 0, room = width > indent + 1 ? width - indent : 1;
 
     while (text < end) {
-        size_t length = strcspn(text, " \n");
+        size_t length = part_of_word(text, strcspn(text, " \n"), room);
         sw_autofree char *word = sw_strndup(text, length);
         size_t columns = sw_text_columns(word);
 
@@ -160,7 +180,8 @@ static const char *wrap_line(struct sw_buf *out, const char *text, size_t indent
         }
         sw_buf_addf(out, "%*s%s", column ? 1 : (int)indent, "", word);
         column += (column ? 1 : indent) + columns;
-        text += length + (text + length < end);
+        text += length;
+        text += text < end && *text == ' ';
     }
     sw_buf_add_char(out, '\n');
     return *end ? end + 1 : end;

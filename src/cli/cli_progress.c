@@ -9,9 +9,15 @@
  */
 #include "cli/cli_progress.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "cli/cli.h"
+
+const size_t cli_bar_widths[CLI_BARS] = { 10, 5, 0 };
 
 static double number(const json_t *object, const char *key)
 {
@@ -53,7 +59,7 @@ bool cli_progress_read(const json_t *job, struct cli_progress *out)
     };
     if (out->share > 1)
         out->share = 1;
-    out->eta_ms = time_left_ms(job, out, sw_json_int(progress, "seen_ms", 0));
+    out->eta_ms = time_left_ms(job, out, cli_time_ms(sw_json_str(progress, "seen_at")));
     return out->share >= 0 || out->epoch >= 0 || out->step >= 0;
 }
 
@@ -75,6 +81,53 @@ void cli_progress_words(struct sw_buf *out, const struct cli_progress *progress)
     if (words.length == 0 && progress->share >= 0)
         sw_buf_addf(&words, "%d%%", (int)(progress->share * 100));
     sw_buf_add(out, sw_buf_text(&words));
+}
+
+/* ---- metrics ------------------------------------------------------------------------------- */
+
+/* ":", " = ", "': ": what may be between a name and its number; 0: neither. */
+static size_t separators(const char *text)
+{
+    size_t length = strspn(text, " :='\"");
+
+    return length <= 4 ? length : 0;
+}
+
+/* How long the number is; 0: there is none, or more follows than a number. */
+static size_t number_length(const char *text)
+{
+    char *end = NULL;
+    size_t length;
+
+    if (!isdigit((unsigned char)text[text[0] == '-']) && strncasecmp(text, "nan", 3) != 0)
+        return 0;
+    strtod(text, &end);
+    length = (size_t)(end - text);
+    return length <= 24 && !isalnum((unsigned char)*end) && *end != '/' && *end != '%' ? length : 0;
+}
+
+static bool is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The words of training, the most wanted first; "val_loss" and "train_loss" are losses as well. */
+void cli_metric_words(struct sw_buf *out, const char *line)
+{
+    static const char *const metrics[] = { "loss", "accuracy", "acc", "mAP", "perplexity", "reward" };
+
+    for (size_t i = 0; line && i < SW_COUNT(metrics); i++)
+        for (const char *at = line; (at = strcasestr(at, metrics[i])); at++) {
+            const char *end = at + strlen(metrics[i]), *begin = at;
+            size_t between = separators(end), length = between ? number_length(end + between) : 0;
+
+            while (begin > line && is_name(begin[-1]))
+                begin--;
+            if (!length || at - begin > 16 || (begin < at && at[-1] != '_'))
+                continue;
+            sw_buf_addf(out, " %.*s %.*s", (int)(end - begin), begin, (int)length, end + between);
+            return;
+        }
 }
 
 void cli_progress_pace(struct sw_buf *out, const struct cli_progress *progress)
@@ -107,7 +160,7 @@ char *cli_progress_cell(const json_t *job, size_t bar_width)
 
     if (!cli_progress_read(job, &progress))
         return sw_strdup("");
-    if (progress.share >= 0) {
+    if (progress.share >= 0 && bar_width > 0) {
         cli_progress_bar(&out, progress.share, bar_width);
         sw_buf_add_char(&out, ' ');
     }

@@ -55,14 +55,13 @@ static int set_env(struct sw_request *request, const char *key, const char *pair
     sw_autofree char *whole = NULL;
 
     if (!value) {
-        sw_fail(err, SW_E_USAGE, "--env %s: it is not set here, so its value cannot be taken over",
-                name);
+        sw_fail(err, SW_E_USAGE, "--env %s: %s is not set in your environment", name, name);
         return sw_hint(err, "give it as --env %s=VALUE", name);
     }
     if (looks_secret(name) && strlen(value) >= SHORTEST_SECRET) {
-        sw_fail(err, SW_E_USAGE, "--env %s: it looks like a secret, and --env is written down",
+        sw_fail(err, SW_E_USAGE, "--env %s: it looks like a secret, and --env is stored with the job",
                 name);
-        return sw_hint(err, "export %s and use --secret %s: its value is sent, but kept nowhere",
+        return sw_hint(err, "export %s and use --secret %s: its value is sent but not stored",
                        name, name);
     }
     whole = sw_format("%s=%s", name, value);
@@ -96,7 +95,7 @@ const struct cli_flag cli_job_flags[] = {
     JOB_FLAG("gpus", 0, "[TYPE:]N", "GPUs per node: 8 or H100:8; 0 for none", .key = "gpus",
              .set = sw_request_set),
     JOB_FLAG("nodes", 0, "N", "how many nodes", .key = "nodes", .set = sw_request_set),
-    JOB_FLAG("split", 0, "N", "that many jobs like it, each with its SPLIT_ID", .key = "splits",
+    JOB_FLAG("split", 0, "N", "submit N such jobs, each with its own SPLIT_ID", .key = "splits",
              .set = sw_request_set),
     JOB_FLAG("cpus", 0, "N", "CPU cores per node", .key = "cpus", .set = sw_request_set),
     JOB_FLAG("mem", 0, "SIZE", "memory per node, such as 64GiB", .key = "memory",
@@ -105,9 +104,9 @@ const struct cli_flag cli_job_flags[] = {
              .set = sw_request_set),
     JOB_FLAG("time", 0, "DURATION", "time limit, such as 30m, 12h or 2d", .key = "time",
              .set = sw_request_set),
-    JOB_FLAG("env", 0, "NAME[=VALUE]", "environment variable; NAME alone takes it from here",
+    JOB_FLAG("env", 0, "NAME[=VALUE]", "environment variable; NAME alone copies yours",
              .key = "env", .set = set_env, .many = true),
-    JOB_FLAG("secret", 0, "NAME", "variable whose value is sent, never written down",
+    JOB_FLAG("secret", 0, "NAME", "variable whose value is sent but never stored",
              .key = "secrets", .set = sw_request_set, .many = true),
     JOB_FLAG("input", 0, "PATH=URI", "fetch URI to PATH before the job starts", .key = "inputs",
              .set = sw_request_set, .many = true),
@@ -115,23 +114,23 @@ const struct cli_flag cli_job_flags[] = {
              .key = "outputs", .set = sw_request_set, .many = true),
     JOB_FLAG("mount", 0, "SRC:DST", "mount a folder, or a repository: git+URL@REF:DST",
              .key = "mounts", .set = sw_request_set, .many = true),
-    JOB_FLAG("no-check", 0, NULL, "Slurm: submit without looking whether inputs exist",
+    JOB_FLAG("no-check", 0, NULL, "Slurm: submit without checking that inputs exist",
              .key = "slurm.check", .set = set_false),
-    JOB_FLAG("no-watcher", 0, NULL, "start no process that looks after it ('slipway help watcher')",
+    JOB_FLAG("no-watcher", 0, NULL, "start no process to watch it ('slipway help watcher')",
              .key = "watcher", .set = set_false),
-    JOB_FLAG("label", 0, "KEY=VALUE", "label, for -l of other commands", .key = "labels",
+    JOB_FLAG("label", 0, "KEY=VALUE", "label, for -l in other commands", .key = "labels",
              .set = sw_request_set, .many = true),
     JOB_FLAG("workdir", 0, "DIR", "where the command starts", .key = "workdir",
              .set = sw_request_set),
     JOB_FLAG("launcher", 0, "NAME", "none, torchrun, mpi or ray", .key = "launcher",
              .set = sw_request_set),
-    JOB_FLAG("keep", 0, "DURATION", "how long to keep the job after its end", .key = "keep",
+    JOB_FLAG("keep", 0, "DURATION", "how long to keep the job after it finishes", .key = "keep",
              .set = sw_request_set),
-    JOB_FLAG("grace", 0, "DURATION", "time to save its work when it is stopped", .key = "grace",
+    JOB_FLAG("grace", 0, "DURATION", "time to save its work before it is killed", .key = "grace",
              .set = sw_request_set),
     JOB_FLAG("set", 0, "KEY=VALUE", "any key of the job file: slurm.partition=batch",
              .set = set_any, .many = true),
-    JOB_FLAG("id", 0, "ID", "the job id; giving it again finds the same job", .set = set_id),
+    JOB_FLAG("id", 0, "ID", "the job id; repeating it finds the same job", .set = set_id),
     { 0 }
 };
 
@@ -144,9 +143,9 @@ static int find_file(struct sw_request *request, bool find, struct sw_error *err
     if (found)
         return 0;
     if (find)
-        sw_fail(err, SW_E_USAGE, "nothing to run: there is no job.yaml here");
+        sw_fail(err, SW_E_USAGE, "nothing to run: no job.yaml here");
     else
-        sw_fail(err, SW_E_USAGE, "which job? This command does not look into the current folder");
+        sw_fail(err, SW_E_USAGE, "no job given; this command does not use ./job.yaml by itself");
     return sw_hint(err, "give a job file (-f FILE) or a command (-- COMMAND...)");
 }
 
@@ -156,7 +155,7 @@ static int read_file(struct sw_request *request, const struct cli_args *args, bo
     const char *file = cli_given_value(args, "file");
 
     if (file && args->word_count)
-        return sw_fail(err, SW_E_USAGE, "two job files: '%s' and '%s'", file, args->words[0]);
+        return sw_fail(err, SW_E_USAGE, "two job files given: '%s' and '%s'", file, args->words[0]);
     if (!file && args->word_count)
         file = args->words[0];
     if (!file && args->rest)
@@ -171,21 +170,34 @@ static int read_file(struct sw_request *request, const struct cli_args *args, bo
     return 0;
 }
 
-struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err)
+int cli_request_change(struct sw_request *request, const struct cli_args *args, struct sw_error *err)
 {
-    sw_auto(sw_request) struct sw_request *request = sw_request_new();
-
-    if (read_file(request, args, find, err) < 0)
-        return NULL;
     for (size_t i = 0; i < args->given_count; i++) {
         const struct cli_flag *flag = args->given[i].flag;
 
         if (flag->set && flag->set(request, flag->key, args->given[i].value, err) < 0)
-            return NULL;
+            return -1;
     }
     if (args->rest && args->rest_count == 0)
-        return sw_null(sw_fail(err, SW_E_USAGE, "there is no command after '--'"));
-    if (args->rest && sw_request_argv(request, (int)args->rest_count, args->rest, err) < 0)
-        return NULL;
-    return sw_take(request);
+        return sw_fail(err, SW_E_USAGE, "no command after '--'");
+    return args->rest ? sw_request_argv(request, (int)args->rest_count, args->rest, err) : 0;
+}
+
+struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err)
+{
+    sw_auto(sw_request) struct sw_request *request = sw_request_new();
+
+    return read_file(request, args, find, err) < 0 || cli_request_change(request, args, err) < 0
+               ? NULL : sw_take(request);
+}
+
+struct sw_request *cli_request_any(const struct cli_args *args, struct sw_error *err)
+{
+    sw_auto(sw_request) struct sw_request *request = sw_request_new();
+    bool named = cli_given_value(args, "file") || args->word_count || args->rest, found;
+
+    if (named)
+        return cli_request(args, true, err);
+    return sw_request_find(request, &found, err) < 0 || cli_request_change(request, args, err) < 0
+               ? NULL : sw_take(request);
 }

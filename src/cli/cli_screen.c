@@ -25,16 +25,17 @@ void cli_screen_size(int fd, size_t *columns, size_t *rows)
     *rows = known && size.ws_row ? size.ws_row : 24;
 }
 
-void cli_screen_look(struct cli_screen *screen, bool no_color)
+void cli_screen_look(struct cli_screen *screen, enum cli_color color)
 {
     bool dumb = sw_text_same(getenv("TERM"), "dumb");
-    bool color = !no_color && sw_text_empty(getenv("NO_COLOR")) && !dumb;
+    bool fits = color == CLI_COLOR_AUTO && sw_text_empty(getenv("NO_COLOR")) && !dumb;
+    bool always = color == CLI_COLOR_ALWAYS;
     size_t rows;
 
     screen->out_terminal = isatty(STDOUT_FILENO);
     screen->err_terminal = isatty(STDERR_FILENO);
-    screen->out_color = color && screen->out_terminal;
-    screen->err_color = color && screen->err_terminal;
+    screen->out_color = always || (fits && screen->out_terminal);
+    screen->err_color = always || (fits && screen->err_terminal);
     screen->moves = !dumb;
     screen->width = 0;
     if (screen->out_terminal)

@@ -27,7 +27,10 @@ struct cli_screen {
 
 /* Make sure that 0, 1 and 2 are open: a file of ours must never become "stdout". */
 void cli_screen_guard(void);
-void cli_screen_look(struct cli_screen *screen, bool no_color);
+enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+#define CLI_COLOR_WORDS "auto|always|never"
+/* auto: colours on a terminal, unless NO_COLOR is set or it is a dumb one. */
+void cli_screen_look(struct cli_screen *screen, enum cli_color color);
 /* Columns and rows of a terminal as it is now; 80x24 when it does not tell. */
 void cli_screen_size(int fd, size_t *columns, size_t *rows);
 

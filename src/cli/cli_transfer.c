@@ -97,7 +97,7 @@ void cli_say_left_out(const struct cli *cli, const json_t *report)
     json_array_foreach(names, i, name)
         cli_warn(cli, "%s", json_string_value(name));
     if (more > 0)
-        cli_warn(cli, "%lld more are left out", (long long)more);
+        cli_warn(cli, "%lld more not shown", (long long)more);
 }
 
 void cli_transfer_end(const struct cli *cli)

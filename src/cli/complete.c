@@ -51,8 +51,8 @@ static const char *state_for(const struct command *command)
 static void offer_jobs(struct completion *c)
 {
     static const struct { const char *word, *about; } groups[] = {
-        { "last", "the newest job" }, { "failed", "all that ended in Error" },
-        { "running", "all that run" }, { "active", "all that are not over" },
+        { "last", "the newest job" }, { "failed", "all failed jobs" },
+        { "running", "all running jobs" }, { "active", "all unfinished jobs" },
         { "all", "all jobs" },
     };
     sw_auto(json) json_t *document = complete_stored(c, state_for(c->command));
@@ -101,6 +101,7 @@ static void offer_help(struct completion *c)
     offer_verbs(c);
     json_array_foreach(json_object_get(tables, "topics"), i, topic)
         complete_offer(c, sw_json_str(topic, "name"), sw_json_str(topic, "summary"));
+    complete_offer(c, "agents", "one page for programs that drive slipway");
 }
 
 /* ---- what fits where -------------------------------------------------------------------------- */
@@ -115,6 +116,8 @@ static const struct kind {
     { "platform", "NAME", complete_platforms, NULL },
     { "platforms", "[NAME]", complete_platforms, NULL },
     { "state", "STATE", complete_states, NULL },
+    { "sort", "COLUMN", complete_sort, NULL },
+    { "format", "table|wide|columns=NAME,...|json|yaml|name", complete_ps_format, NULL },
     { "launcher", "NAME", complete_launchers, NULL },
     { "set", "KEY=VALUE", complete_keys, NULL },
     { "label", NULL, complete_labels, NULL },
@@ -269,7 +272,7 @@ static int complete_run(struct cli *cli, const struct cli_args *args, struct sw_
 const struct command command_complete = {
     .name = "__complete",
     .args = "WORD...",
-    .summary = "tell what the last word could become",
+    .summary = "list what the last word could become",
     .raw_words = true,
     .max_args = CLI_MANY,
     .run = complete_run,

@@ -29,5 +29,7 @@ void complete_states(struct completion *c);
 void complete_launchers(struct completion *c);
 void complete_keys(struct completion *c);
 void complete_labels(struct completion *c);
+void complete_sort(struct completion *c);
+void complete_ps_format(struct completion *c);
 
 #endif

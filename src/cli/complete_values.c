@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/complete_internal.h"
+#include "cli/ps_columns.h"
 
 #define NEWEST      500
 #define WITH_LABELS 50          /* labels are read job by job */
@@ -59,7 +60,32 @@ void complete_states(struct completion *c)
 {
     for (int state = SW_UNKNOWN; state <= SW_CANCELED; state++)
         complete_offer(c, sw_state_name(state), NULL);
-    complete_offer(c, "active", "all that are not over");
+    complete_offer(c, "active", "all unfinished jobs");
+}
+
+void complete_sort(struct completion *c)
+{
+    for (const struct ps_column *column = ps_columns; column->name; column++) {
+        sw_autofree char *reversed = sw_format("-%s", column->name);
+
+        complete_offer(c, *c->word == '-' ? reversed : column->name, column->about);
+    }
+}
+
+/* "columns=id,st": the names before the last comma stay. */
+void complete_ps_format(struct completion *c)
+{
+    static const char *const words[] = { "table", "wide", "columns=", "json", "yaml", "name" };
+    const char *list = sw_text_starts(c->word, "columns=") ? c->word + strlen("columns=") : NULL;
+    const char *comma = list ? strrchr(list, ',') : NULL, *end = comma ? comma + 1 : list;
+
+    for (size_t i = 0; !list && i < SW_COUNT(words); i++)
+        complete_offer(c, words[i], NULL);
+    for (const struct ps_column *column = ps_columns; list && column->name; column++) {
+        sw_autofree char *whole = sw_format("%.*s%s", (int)(end - c->word), c->word, column->name);
+
+        complete_offer(c, whole, column->about);
+    }
 }
 
 /* "slurm.partition=": a key with keys of its own is offered as those. */

@@ -112,8 +112,8 @@ static int completion_run(struct cli *cli, const struct cli_args *args, struct s
             cli_print(scripts[i].script);
             return 0;
         }
-    sw_fail(err, SW_E_USAGE, "there is no completion for '%s'", args->words[0]);
-    return sw_hint(err, "it exists for bash, zsh and fish");
+    sw_fail(err, SW_E_USAGE, "no completion for '%s'", args->words[0]);
+    return sw_hint(err, "supported shells: bash, zsh and fish");
 }
 
 const struct command command_completion = {
@@ -129,5 +129,6 @@ const struct command command_completion = {
                "slipway completion fish > ~/.config/fish/completions/slipway.fish",
     .min_args = 1,
     .max_args = 1,
+    .without_defaults = true,
     .run = completion_run,
 };

@@ -31,12 +31,12 @@ static char *look(struct cli *cli, const struct cli_args *args, struct sw_error 
 
 static int doctor_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    sw_auto(json) json_t *checks = NULL;
+    sw_auto(json) json_t *found = NULL;
 
     if (!cli_session(cli, err))
         return -1;
-    checks = cli_document(look(cli, args, err), err);
-    return checks ? cli_checks_show(cli, checks, checks, err) : -1;
+    found = cli_document(look(cli, args, err), err);
+    return found ? cli_checks_show(cli, json_object_get(found, "checks"), found, err) : -1;
 }
 
 const struct command command_doctor = {
@@ -46,7 +46,7 @@ const struct command command_doctor = {
     .description =
         "Run a list of checks (store, platforms, helper programs, GPUs, files with credentials) and "
         "show a remedy for each that fails. A platform that was never used and does not answer is "
-        "marked '-' (not set up), which is no failure. gpu-host checks a machine that runs GPU "
+        "marked '-' (not set up), which is not a failure. gpu-host checks a machine that runs GPU "
         "containers instead: driver, container toolkit, container runtime. Exits with 1 when a check "
         "fails.",
     .example = "slipway doctor\nslipway doctor gpu-host --backend kubernetes",

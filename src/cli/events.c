@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
+#include "cli/cli_zone.h"
 
 #define EVERY_MS 500
 
@@ -17,9 +17,9 @@ struct events_options {
 };
 
 static const struct cli_flag events_flags[] = {
-    { "follow", 'f', NULL, "go on with what happens next, until the job is over",
+    { "follow", 'f', NULL, "follow new events until the job finishes",
       cli_apply_bool, offsetof(struct events_options, follow) },
-    { "stored", 0, NULL, "what is remembered, without asking the platforms", cli_apply_bool,
+    { "stored", 0, NULL, "show stored data without asking the platforms", cli_apply_bool,
       offsetof(struct events_options, stored) },
     { 0 }
 };
@@ -53,15 +53,14 @@ static void print_event(const struct cli *cli, const json_t *event)
 {
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
     sw_autofree char *clean = NULL, *cut = NULL;
-    char at[40];
+    char at[CLI_TIME_SIZE];
 
     if (cli->format == CLI_JSON) {
-        clean = sw_json_dump(event);
-        cli_printf("%s\n", clean);
+        cli_document_line(event);
         return;
     }
-    sw_time_format(sw_json_int(event, "at_ms", 0) / 1000 * 1000, at);
-    sw_buf_addf(&line, "%.19sZ  %s  %-10s", at, sw_json_str(event, "job"),
+    cli_time_line(cli_time_ms(sw_json_str(event, "at")), 0, at);
+    sw_buf_addf(&line, "%s  %s  %-10s", at, sw_json_str(event, "job"),
                 sw_json_str(event, "kind"));
     add_data(&line, json_object_get(event, "data"));
     while (line.length && line.data[line.length - 1] == ' ')
@@ -77,14 +76,13 @@ static void print_event(const struct cli *cli, const json_t *event)
 /* Print what is new; *after moves on. */
 static int print_new(struct cli *cli, const char *id, int64_t *after, struct sw_error *err)
 {
-    sw_auto(json) json_t *events =
-        cli_document(sw_events(cli->session, id, *after, err), err);
+    sw_auto(json) json_t *document = cli_document(sw_events(cli->session, id, *after, err), err);
     const json_t *event;
     size_t i;
 
-    if (!events)
+    if (!document)
         return -1;
-    json_array_foreach(events, i, event) {
+    json_array_foreach(json_object_get(document, "events"), i, event) {
         print_event(cli, event);
         *after = sw_json_int(event, "seq", *after);
     }

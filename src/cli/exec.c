@@ -11,7 +11,7 @@ struct exec_options {
 };
 
 static const struct cli_flag exec_flags[] = {
-    { "rank", 0, "R", "beside this rank (default: 0)", cli_apply_int64,
+    { "rank", 0, "R", "in this rank (default: 0)", cli_apply_int64,
       offsetof(struct exec_options, rank) },
     { 0 }
 };
@@ -23,7 +23,7 @@ static int exec_run(struct cli *cli, const struct cli_args *args, struct sw_erro
     sw_autofree char *id = NULL;
 
     if (args->rest_count == 0) {
-        sw_fail(err, SW_E_USAGE, "which command?");
+        sw_fail(err, SW_E_USAGE, "no command given");
         return sw_hint(err, "it goes after '--': slipway exec %s -- nvidia-smi", args->words[0]);
     }
     id = cli_select_one(cli, args->words[0], err);
@@ -32,7 +32,7 @@ static int exec_run(struct cli *cli, const struct cli_args *args, struct sw_erro
     if (sw_exec(cli->session, id, rank, args->rest_count > INT_MAX ? INT_MAX
                                                                    : (int)args->rest_count,
                 args->rest, &cli->exit_status, err) < 0)
-        return sw_wrap(err, "cannot run a command beside '%s'", id);
+        return sw_wrap(err, "cannot run a command in '%s'", id);
     return 0;
 }
 

@@ -15,9 +15,9 @@ struct gc_options {
 static const struct cli_flag gc_flags[] = {
     { "yes", 'y', NULL, "remove what is listed", cli_apply_bool,
       offsetof(struct gc_options, yes) },
-    { "results", 0, NULL, "also results on an engine that were never fetched", cli_apply_bool,
+    { "results", 0, NULL, "also remove results on an engine that were never fetched", cli_apply_bool,
       offsetof(struct gc_options, results) },
-    { "caches", 0, NULL, "also what jobs share and none uses now", cli_apply_bool,
+    { "caches", 0, NULL, "also remove what jobs share and none uses now", cli_apply_bool,
       offsetof(struct gc_options, caches) },
     { 0 }
 };
@@ -63,7 +63,8 @@ static size_t print_table(const struct cli *cli, const json_t *list, size_t *our
 static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const struct gc_options *options = args->options;
-    sw_auto(json) json_t *list = NULL;
+    sw_auto(json) json_t *document = NULL;
+    const json_t *list;
     const struct sw_gc_options wanted = { .size = sizeof wanted, .remove = options->yes,
                                         .results = options->results, .caches = options->caches };
     size_t ours = 0, removed;
@@ -71,18 +72,19 @@ static int gc_run(struct cli *cli, const struct cli_args *args, struct sw_error 
     (void)args;
     if (!cli_session(cli, err))
         return -1;
-    list = cli_document(sw_gc_with(cli->session, &wanted, err), err);
-    if (!list)
+    document = cli_document(sw_gc_with(cli->session, &wanted, err), err);
+    if (!document)
         return -1;
     if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, list, err);
+        return cli_document_print(cli, document, err);
+    list = json_object_get(document, "leftovers");
     if (json_array_size(list) == 0) {
-        cli_say(cli, "nothing is left over");
+        cli_say(cli, "no leftovers found");
         return 0;
     }
     removed = print_table(cli, list, &ours);
     if (!options->yes && ours > 0)
-        cli_say(cli, "nothing was removed; 'slipway gc --yes' removes what is of this store");
+        cli_say(cli, "nothing was removed; 'slipway gc --yes' removes what this store left");
     else if (removed < ours)
         cli_warn(cli, "%zu of %zu could not be removed", ours - removed, ours);
     return 0;

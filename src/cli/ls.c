@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_zone.h"
 
 struct ls_options {
     const char *platform;
@@ -12,9 +13,9 @@ struct ls_options {
 };
 
 static const struct cli_flag ls_flags[] = {
-    { "platform", 'p', "NAME", "a folder of that platform's machine: its names", cli_apply_text,
+    { "platform", 'p', "NAME", "list a folder as that platform's jobs see it", cli_apply_text,
       offsetof(struct ls_options, platform) },
-    { "recursive", 'r', NULL, "everything below, not one level", cli_apply_bool,
+    { "recursive", 'r', NULL, "list everything below, not one level", cli_apply_bool,
       offsetof(struct ls_options, recursive) },
     { "names", '1', NULL, "only the names, one per line", cli_apply_bool,
       offsetof(struct ls_options, plain) },
@@ -33,13 +34,13 @@ static void add_table(struct sw_buf *out, const struct cli *cli, const json_t *o
 
     json_array_foreach(objects, i, each) {
         const char *modified = sw_json_str(each, "modified");
-        sw_autofree char *when = sw_strndup(modified ? modified : "-", modified ? 19 : 1);
-        char size[32] = "-";
+        char size[32] = "-", when[CLI_TIME_SIZE];
 
+        cli_time_shown(modified, when);
         if (json_is_integer(json_object_get(each, "size")))
             sw_size_format(sw_json_int(each, "size", 0), size);
         sw_table_cell(table, size, NULL);
-        sw_table_cell(table, when, NULL);
+        sw_table_cell(table, *when ? when : modified ? modified : "-", NULL);
         sw_table_cell(table, sw_json_str(each, "name"), NULL);
     }
     sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
@@ -57,7 +58,8 @@ static json_t *platform_says(struct cli *cli, const char *platform, const char *
     if (cli_session(cli, err))
         names = cli_document(sw_list_path(cli->session, platform, path, err), err);
     json_array_foreach(names, i, name)
-        json_array_append_new(objects, json_pack("{s:O}", "name", name));
+        json_array_append_new(objects, json_pack("{s:O,s:n,s:n,s:n,s:n}", "name", name, "kind", "size",
+                                                 "modified", "etag"));
     if (!names)
         json_decref(objects);
     return names ? sw_json_object(SW_INT("version", 1), SW_STR("uri", path),
@@ -72,7 +74,7 @@ static json_t *listed(struct cli *cli, const struct ls_options *flags, const cha
     if (!flags->recursive)
         return platform_says(cli, flags->platform, uri, err);
     return sw_null(sw_fail(err, SW_E_USAGE,
-                           "a platform tells the names of one folder: leave -r out"));
+                           "a platform lists one folder at a time: leave -r out"));
 }
 
 static int ls_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)

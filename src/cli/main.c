@@ -20,9 +20,10 @@
 
 /* The one list of verbs, in the order of the help; each group under its title. */
 #define VERBS(_, group)                                                                            \
-    group("Run") _(run) _(plan) _(preflight) _(entrypoint)                                         \
-    group("Watch") _(ps) _(status) _(why) _(logs) _(events) _(replicas) _(wait) _(watch) _(top)    \
-    group("Act") _(cancel) _(retry) _(exec) _(adopt) _(rm)                                         \
+    group("Run") _(run) _(init) _(rerun) _(plan) _(preflight) _(entrypoint)                         \
+    group("Watch") _(ps) _(status) _(why) _(logs) _(events) _(diff) _(replicas) _(wait) _(watch) _(top)    \
+        _(usage)                                                                                   \
+    group("Act") _(cancel) _(retry) _(exec) _(forward) _(adopt) _(rm)                              \
     group("Data") _(results) _(get) _(cp) _(ls) _(check)                                           \
     group("Set up") _(platforms) _(inventory) _(doctor) _(trust) _(watcher) _(gc) _(schema)        \
         _(report) _(completion) _(version) _(help)
@@ -76,7 +77,8 @@ const struct command *cli_command_find(const char *name)
 
 /* What people call it who come from other tools, and what it is called here. */
 static const char *const familiar[][2] = {
-    { "submit", "run" }, { "launch", "run" }, { "start", "run" }, { "apply", "run" }, { "create", "run" },
+    { "new", "init" }, { "translate", "init --from" }, { "convert", "init --from" }, { "submit", "run" },
+    { "launch", "run" }, { "start", "run" }, { "apply", "run" }, { "create", "run" },
     { "sbatch", "run" }, { "srun", "run" }, { "up", "run" }, { "queue", "ps" }, { "squeue", "ps" },
     { "list", "ps" }, { "jobs", "ps" }, { "sacct", "ps --all" }, { "describe", "status" },
     { "show", "status" }, { "info", "status" }, { "inspect", "status" }, { "explain", "why" },
@@ -87,7 +89,8 @@ static const char *const familiar[][2] = {
     { "prune", "gc" }, { "clean", "gc" }, { "download", "get" }, { "fetch", "get" }, { "pull", "get" },
     { "copy", "cp" }, { "sync", "cp" }, { "sinfo", "inventory" }, { "gpus", "inventory" },
     { "nodes", "inventory" }, { "import", "adopt" }, { "validate", "preflight" }, { "dryrun", "plan" },
-    { "monitor", "top" }, { "dashboard", "top" }, { "backends", "platforms" }, { "clouds", "platforms" },
+    { "monitor", "top" }, { "port-forward", "forward" }, { "tunnel", "forward" }, { "dashboard", "top" },
+    { "backends", "platforms" }, { "clouds", "platforms" },
 };
 
 static const char *familiar_word(const char *name)
@@ -175,7 +178,7 @@ static int check_args(const struct command *command, const struct cli_args *args
             args->words[command->max_args]);
     if (command->takes_command)
         return hint_command(command, args, err);
-    return sw_hint(err, "usage: slipway %s %s", command->name, command->args);
+    return sw_hint(err, "usage: slipway %s%s%s", command->name, *command->args ? " " : "", command->args);
 }
 
 /* For most verbs `--` only ends the flags: what follows are arguments like the others. */
@@ -211,6 +214,11 @@ static int check_lead(const struct cli_args *lead, const struct cli_args *args, 
     return 0;
 }
 
+static enum cli_color color_of(const struct cli *cli)
+{
+    return cli->no_color ? CLI_COLOR_NEVER : (enum cli_color)cli->color;
+}
+
 static int run_command(struct cli *cli, const struct command *command, const struct cli_args *lead,
                        int argc, const char *const *argv, struct sw_error *err)
 {
@@ -222,11 +230,15 @@ static int run_command(struct cli *cli, const struct command *command, const str
         { command->shared[1], cli },
         { cli_global_flags, cli },
     };
+    struct sw_error fault = { 0 };
+    int defaults = command->without_defaults ? 0 : cli_defaults_read(cli, &fault);    /* flags read times */
     int rc = cli_flags_parse(sets, SW_COUNT(sets), argc, argv, false, &args, err);
 
     if (rc >= 0)
         rc = check_lead(lead, &args, err);
-    cli_screen_look(&cli->screen, cli->no_color);
+    if (rc >= 0 && defaults < 0)
+        rc = sw_pass(err, &fault);
+    cli_screen_look(&cli->screen, color_of(cli));
     if (cli->help) {
         sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
@@ -277,7 +289,7 @@ static int dispatch(struct cli *cli, int argc, const char *const *argv, struct s
     const struct command *command;
     int used = cli_flags_parse(sets, SW_COUNT(sets), argc, argv, true, &lead, err);
 
-    cli_screen_look(&cli->screen, cli->no_color);
+    cli_screen_look(&cli->screen, color_of(cli));
     if (used < 0)
         return err->hint[0] ? -1 : sw_hint(err, "'slipway help' lists the commands");
     if (cli->version || used == argc)
@@ -302,7 +314,7 @@ static int finish(const struct cli *cli, int rc, struct sw_error *err)
     if (rc == 0)
         return cli->exit_status;
     if (err->code == SW_OK)
-        sw_fail(err, SW_E_INTERNAL, "the command failed and did not say why");
+        sw_fail(err, SW_E_INTERNAL, "the command failed without a message");
     if (!cli->left)                      /* else the words were said */
         cli_complain(cli, err);
     return sw_code_exit_status(err->code);
@@ -324,6 +336,7 @@ int cli_main(int argc, char **argv)
     status = finish(&cli, dispatch(&cli, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
                                    &err), &err);
     sw_close(cli.session);
+    free(cli.columns);
     written = cli_print_end(&cli);
     status = written ? written : status;
     cli_interrupt_end();

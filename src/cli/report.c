@@ -21,6 +21,7 @@ static int report_run(struct cli *cli, const struct cli_args *args, struct sw_er
 {
     const struct report_options *options = args->options;
     sw_autofree char *id = NULL, *path = NULL;
+    sw_auto(json) json_t *document = NULL;
 
     if (!cli_session(cli, err))
         return -1;
@@ -34,6 +35,9 @@ static int report_run(struct cli *cli, const struct cli_args *args, struct sw_er
     }
     if (sw_report(cli->session, id, path, err) < 0)
         return sw_wrap(err, "cannot write the report");
+    document = sw_json_object(SW_INT("version", 1), SW_STR("path", path));
+    if (cli->format != CLI_TABLE)
+        return cli_document_print(cli, document, err);
     cli_printf("%s\n", path);
     cli_say(cli, "secrets are redacted; review it before sharing: tar -xOf %s | less",
             path);
@@ -50,6 +54,7 @@ const struct command command_report = {
         "sent anywhere: review it, then attach it to your report.",
     .example = "slipway report last\nslipway report -O /tmp/report.tar",
     .flags = report_flags,
+    .shared = { cli_output_document },
     .options_size = sizeof(struct report_options),
     .max_args = 1,
     .run = report_run,

@@ -30,7 +30,7 @@ static int print_one(struct cli *cli, const char *id, const void *context, struc
     if (job && sw_text_empty(known)) {
         place = sw_results_dir(cli->session, id, err);
         if (place)
-            cli_say_job(cli, id, "brought here from %s", sw_json_str(job, "place"));
+            cli_say_job(cli, id, "copied here from %s", sw_json_str(job, "place"));
         known = place;
     }
     if (!job || !known)
@@ -45,12 +45,12 @@ static int print_one(struct cli *cli, const char *id, const void *context, struc
 
 static json_t *manifest_row(const json_t *job)
 {
-    const json_t *split = json_object_get(job, "split");
+    json_t *split_id = json_object_get(json_object_get(job, "split"), "id");
     const char *place = sw_json_str(job, "results_place");
 
     return sw_json_object(
         SW_STR("id", sw_json_str(job, "id")),
-        SW_SUB_COPY("split_id", json_object_get(split, "id")),
+        SW_SUB("split_id", split_id ? json_incref(split_id) : json_null()),
         SW_STR("status", sw_json_str(job, "status")),
         SW_STR("results", sw_text_empty(place) ? NULL : place),
         SW_SUB_COPY("outputs", json_object_get(job, "outputs")));

@@ -10,11 +10,11 @@ struct retry_options {
 };
 
 static const struct cli_flag retry_flags[] = {
-    { "avoid-node", 0, NULL, "keep away from the node it ran on", cli_apply_bool,
+    { "avoid-node", 0, NULL, "avoid the node it ran on", cli_apply_bool,
       offsetof(struct retry_options, avoid_node) },
-    { "collect", 0, NULL, "do not run the command: only bring its outputs to their destinations again",
+    { "collect", 0, NULL, "do not run the command: only copy its outputs to their destinations again",
       cli_apply_bool, offsetof(struct retry_options, collect) },
-    { "failed", 0, NULL, "of these jobs only those that ended in Error, such as some splits of a group",
+    { "failed", 0, NULL, "retry only those of these jobs that failed, such as some splits of a group",
       cli_apply_bool, offsetof(struct retry_options, failed) },
     { "yes", 'y', NULL, "do not ask, even for several or Complete jobs", cli_apply_bool,
       offsetof(struct retry_options, yes) },
@@ -29,7 +29,7 @@ static void tell_retried(struct cli *cli, const struct sw_outcome *outcome)
 
 static void tell_collected(struct cli *cli, const struct sw_outcome *outcome)
 {
-    cli_say_job(cli, outcome->id, "its outputs are brought again, attempt %d", outcome->attempt);
+    cli_say_job(cli, outcome->id, "copying its outputs again, attempt %d", outcome->attempt);
 }
 
 /* What to ask first: another attempt costs GPU hours and writes over results. NULL: nothing. */
@@ -43,7 +43,7 @@ static char *question_about(struct cli *cli, const json_t *ids)
         return count ? sw_format("retry %zu jobs?", count) : NULL;
     job = cli_document(sw_status(cli->session, id, SW_LOOK_REFRESH, NULL), NULL);
     return job && cli_job_state(job) == SW_COMPLETE
-               ? sw_format("%s is Complete; run it again, over its results?", id) : NULL;
+               ? sw_format("%s is Complete; run it again and overwrite its results?", id) : NULL;
 }
 
 /* Those that ended in Error, as their platforms say now; said when there is none. Takes `ids`. */
@@ -76,7 +76,8 @@ static int retry_run(struct cli *cli, const struct cli_args *args, struct sw_err
                                      .tell = options->collect ? tell_collected : tell_retried };
 
     if (options->collect && options->avoid_node)
-        return sw_fail(err, SW_E_USAGE, "--collect goes where the outputs are: it takes no --avoid-node");
+        return sw_fail(err, SW_E_USAGE, "--collect runs where the outputs are: it cannot be used with "
+                                        "--avoid-node");
     ids = cli_select(cli, args, err);
     if (ids && options->failed)
         ids = only_failed(cli, ids, err);

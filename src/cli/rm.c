@@ -36,7 +36,7 @@ static int remove_expired(struct cli *cli, struct sw_error *err)
     json_array_foreach(ids, i, id)
         cli_say_job(cli, json_string_value(id), "removed");
     if (json_array_size(ids) == 0)
-        cli_say(cli, "no job has outlived its keep time");
+        cli_say(cli, "no job is past its keep time");
     return 0;
 }
 
@@ -54,7 +54,7 @@ static int forget_one(struct cli *cli, const char *id, const void *context, stru
     (void)context;
     if (sw_forget(cli->session, id, err) < 0)
         return sw_wrap(err, "cannot forget '%s'", id);
-    cli_say_job(cli, id, "forgotten; what runs or lies there stays");
+    cli_say_job(cli, id, "record removed; nothing was changed on the platform");
     return 0;
 }
 
@@ -110,15 +110,15 @@ static int rm_run(struct cli *cli, const struct cli_args *args, struct sw_error 
     sw_autofree char *question = NULL;
 
     if (options->expired && args->word_count)
-        return sw_fail(err, SW_E_USAGE, "--expired chooses the jobs itself: name none");
+        return sw_fail(err, SW_E_USAGE, "--expired selects the jobs itself and takes no JOB");
     if (options->expired)
         return remove_expired(cli, err);
     ids = cli_select(cli, args, err);
     if (!ids)
         return -1;
     if (!options->yes && !cli_names_each(args, ids) && json_array_size(ids) && !cli_can_ask(cli)) {
-        sw_fail(err, SW_E_USAGE, "%zu job%s would be removed, and there is no terminal to ask on",
-                json_array_size(ids), json_array_size(ids) == 1 ? "" : "s");
+        sw_fail(err, SW_E_USAGE, "%zu job%s would be removed, without a terminal to confirm on",
+                json_array_size(ids), sw_text_plural(json_array_size(ids)));
         return sw_hint(err, "add -y, or name each job");
     }
     question = sw_format("%s %zu jobs%s?", options->forget ? "forget" : "remove",

@@ -5,26 +5,24 @@
 #include <stdio.h>
 
 #include "cli/cli_attach.h"
+#include "cli/cli_interactive.h"
+#include "cli/cli_run.h"
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
 #include "cli/cli_transfer.h"
 
-struct run_options {
-    bool detach;
-    bool dry_run;
-    bool wait_for_capacity;
-    int64_t status_every_ms;
-};
-
-static const struct cli_flag run_flags[] = {
+const struct cli_flag cli_run_flags[] = {
     { "detach", 'd', NULL, "do not wait: print the job's id and return", cli_apply_bool,
-      offsetof(struct run_options, detach) },
+      offsetof(struct cli_run_options, detach) },
+    { "interactive", 'i', NULL, "run the command, or a shell without one, on this terminal", cli_apply_bool,
+      offsetof(struct cli_run_options, interactive) },
     { "dry-run", 0, NULL, "show what would be sent and send nothing (= plan)", cli_apply_bool,
-      offsetof(struct run_options, dry_run) },
-    { "wait-for-capacity", 0, NULL, "keep a job in the queue that the platform can never schedule as it is",
-      cli_apply_bool, offsetof(struct run_options, wait_for_capacity) },
+      offsetof(struct cli_run_options, dry_run) },
+    { "wait-for-capacity", 0, NULL, "keep the job queued even if the platform can never schedule it as it "
+                                    "is",
+      cli_apply_bool, offsetof(struct cli_run_options, wait_for_capacity) },
     { "status-every", 0, "DURATION", CLI_STATUS_EVERY_HELP, cli_apply_duration,
-      offsetof(struct run_options, status_every_ms) },
+      offsetof(struct cli_run_options, status_every_ms) },
     { 0 }
 };
 
@@ -62,8 +60,8 @@ static int submit(struct cli *cli, const struct sw_request *request, struct run_
     cli->sending = false;
     cli_transfer_end(cli);
     if (result < 0 && json_array_size(jobs->ids))
-        cli_say(cli, "%s: %zu splits are submitted, the others are not", jobs->group,
-                json_array_size(jobs->ids));
+        cli_say(cli, "%s: only %zu split%s submitted", jobs->group, json_array_size(jobs->ids),
+                json_array_size(jobs->ids) == 1 ? " was" : "s were");
     return result;
 }
 
@@ -80,11 +78,11 @@ static void say_submitted(const struct run_jobs *jobs)
     platform = job ? sw_json_str(job, "backend_type") : "?";
     outcome = job && jobs->already && !jobs->group[0] ? cli_job_outcome(job) : NULL;
     if (outcome)
-        cli_say_job(cli, id, "is there already: %s", outcome);
+        cli_say_job(cli, id, "already exists: %s", outcome);
     else if (!jobs->group[0])
         cli_say_job(cli, id, "submitted to %s", platform);
     else if (jobs->already)
-        cli_say_job(cli, jobs->group, "%zu splits, of which %zu were there already",
+        cli_say_job(cli, jobs->group, "%zu splits, of which %zu already existed",
                     json_array_size(jobs->ids), jobs->already);
     else
         cli_say_job(cli, jobs->group, "%zu splits submitted to %s", json_array_size(jobs->ids), platform);
@@ -106,14 +104,17 @@ static int detach(const struct run_jobs *jobs, struct sw_error *err)
     return cli_interrupt_count() ? cli_leave(cli, jobs->group[0] ? NULL : json_string_value(id), err) : 0;
 }
 
-static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+int cli_run_request(struct cli *cli, const struct cli_args *args, struct sw_request *request,
+                    struct sw_error *err)
 {
-    const struct run_options *options = args->options;
-    sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
+    const struct cli_run_options *options = args->options;
     sw_auto(json) json_t *ids = json_array();
     struct run_jobs jobs = { .cli = cli, .ids = ids };
 
-    if (!request || !cli_session(cli, err))
+    if (options->interactive && (options->detach || cli_given_value(args, "split")))
+        return sw_fail(err, SW_E_USAGE, "-i runs one job on this terminal: it goes with neither -d nor "
+                       "--split");
+    if (options->interactive && cli_interactive_prepare(cli, request, err) < 0)
         return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
@@ -125,11 +126,22 @@ static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error
     say_submitted(&jobs);
     if (options->detach)
         return detach(&jobs, err);
+    if (options->interactive)
+        return cli_interactive_attach(cli, json_string_value(json_array_get(ids, 0)), args, err);
     if (jobs.group[0])
         return cli_attach_splits(cli, jobs.group, ids, err);
     return cli_attach(cli, json_string_value(json_array_get(ids, 0)),
                       cli_given_value(args, "status-every") ? options->status_every_ms : CLI_STATUS_EVERY_MS,
                       options->wait_for_capacity, err);
+}
+
+static int run_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+{
+    const struct cli_run_options *options = args->options;
+    sw_auto(sw_request) struct sw_request *request = NULL;
+
+    request = options->interactive ? cli_request_any(args, err) : cli_request(args, true, err);
+    return request && cli_session(cli, err) ? cli_run_request(cli, args, request, err) : -1;
 }
 
 const struct command command_run = {
@@ -144,6 +156,9 @@ const struct command command_run = {
         "stderr. Ctrl-C leaves the job running and shows how to come back to it; 'slipway cancel' "
         "stops it. On a terminal, a progress bar appears below the log as soon as the log reports "
         "progress. With -d only the job's id is printed.\n\n"
+        "With -i the command runs on this terminal, with the job's image, GPUs and data; without a command "
+        "it is a shell, also with a job file. Its exit code is the job's, and closing the terminal cancels "
+        "the job.\n\n"
         "A job that the platform can never schedule as it is (more nodes than exist, a limit below "
         "what it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in "
         "the queue.\n\n"
@@ -152,9 +167,9 @@ const struct command command_run = {
         "GROUP' shows their logs, 'slipway retry --failed GROUP' repeats the failed ones. -d prints "
         "one id per line. With --id GROUP, a repeated submit sends only the splits that are missing.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
-    .flags = run_flags,
+    .flags = cli_run_flags,
     .shared = { cli_job_flags },
-    .options_size = sizeof(struct run_options),
+    .options_size = sizeof(struct cli_run_options),
     .max_args = 1,
     .takes_command = true,
     .run = run_run,

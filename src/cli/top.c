@@ -20,6 +20,7 @@ struct top {
     struct top_view view;
     json_t *document;           /* what the frame shows; the list must not change under a key */
     char id[SW_ID_SIZE];        /* the selected job: it stays selected when the list moves */
+    top_act_fn *asked;          /* what the question is about */
     bool quit;
 };
 
@@ -46,16 +47,17 @@ static void select_job(struct top *top, size_t index)
     snprintf(top->id, sizeof top->id, "%s", id ? id : "");
     top->view.follow = true;
     top_feed_select(&top->feed, top->id);
+    top_fetch(&top->feed, top->id, top->view.pane);
 }
 
 /* New jobs come first in the list: find the selected one where it is now. */
 static void take_news(struct top *top)
 {
-    json_t *news = top_feed_document(&top->feed);
+    sw_auto(json) json_t *news = top_feed_document(&top->feed);
     size_t at = 0;
 
     json_decref(top->document);
-    top->document = news;
+    top->document = top_filtered(news, top->view.filter);
     for (size_t i = 0; i < count_jobs(top); i++)
         if (sw_text_same(sw_json_str(job_at(top, i), "id"), top->id))
             at = i;
@@ -72,39 +74,71 @@ static void drain(int fd)
 
 static void show(struct top *top)
 {
-    sw_auto(sw_buf) struct sw_buf frame = SW_BUF_INIT;
-    size_t columns, rows;
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    struct top_frame frame = { .document = top->document, .log = &top->feed.log, .note = top->feed.note,
+                               .color = top->cli->screen.out_color };
 
-    cli_screen_size(STDOUT_FILENO, &columns, &rows);
+    cli_screen_size(STDOUT_FILENO, &frame.columns, &frame.rows);
     pthread_mutex_lock(&top->feed.lock);
-    top_draw(&frame, top->document, &top->feed.log, &top->view, top->feed.note, columns, rows,
-             top->cli->screen.out_color);
+    frame.detail = top->feed.detail;
+    top_draw(&out, &frame, &top->view);
     pthread_mutex_unlock(&top->feed.lock);
-    cli_fullscreen_draw(&frame);
+    cli_fullscreen_draw(&out);
 }
 
 /* ---- keys -------------------------------------------------------------------------------------- */
 
-static void ask_cancel(struct top *top)
+static void put_note(struct top *top, const char *what)
+{
+    pthread_mutex_lock(&top->feed.lock);
+    snprintf(top->feed.note, sizeof top->feed.note, "%s %s", top->id, what);
+    pthread_mutex_unlock(&top->feed.lock);
+}
+
+/* Only an unfinished job can be canceled, only a finished one retried. */
+static void ask(struct top *top, top_act_fn *act, const char *verb, bool finished, const char *why_not)
 {
     const json_t *job = job_at(top, top->view.selected);
 
     if (!job)
         return;
-    if (!sw_state_is_final(cli_job_state(job))) {
-        snprintf(top->view.question, sizeof top->view.question, "cancel %s? [y/N]", top->id);
+    if (sw_state_is_final(cli_job_state(job)) != finished) {
+        put_note(top, why_not);
         return;
     }
-    pthread_mutex_lock(&top->feed.lock);
-    snprintf(top->feed.note, sizeof top->feed.note, "%s is over already", top->id);
-    pthread_mutex_unlock(&top->feed.lock);
+    top->asked = act;
+    snprintf(top->view.question, sizeof top->view.question, "%s %s%s? [y/N]", verb, top->id,
+             cli_job_state(job) == SW_COMPLETE ? ", over its results" : "");
 }
 
 static void answer_question(struct top *top, int key)
 {
     top->view.question[0] = '\0';
     if (key == 'y' || key == 'Y')
-        top_feed_cancel(&top->feed, top->id);
+        top->asked(&top->feed, top->id);
+}
+
+/* The same key again shows the log. */
+static void show_pane(struct top *top, enum top_pane pane)
+{
+    top->view.pane = top->view.pane == pane ? TOP_LOG : pane;
+    if (top->id[0])
+        top_fetch(&top->feed, top->id, top->view.pane);
+}
+
+static void type_filter(struct top *top, int key)
+{
+    char *filter = top->view.filter;
+    size_t length = strlen(filter);
+
+    if (key == '\r' || key == '\n' || key == CLI_KEY_ESCAPE)
+        top->view.typing = false;
+    if (key == CLI_KEY_ESCAPE)
+        filter[0] = '\0';
+    else if ((key == 127 || key == '\b') && length > 0)
+        filter[length - 1] = '\0';
+    else if (key >= ' ' && key < 127 && length + 1 < sizeof top->view.filter)
+        snprintf(filter + length, sizeof top->view.filter - length, "%c", key);
 }
 
 static void scroll(struct top *top, int lines)
@@ -131,13 +165,19 @@ static void press(struct top *top, int key)
     case CLI_KEY_PAGE_DOWN:             scroll(top, -10); break;
     case 'f':                           top->view.follow = true; break;
     case 'l':                           top->view.large_log = !top->view.large_log; break;
-    case 'c':                           ask_cancel(top); break;
+    case 'w':                           show_pane(top, TOP_WHY); break;
+    case 'a':                           show_pane(top, TOP_ATTEMPTS); break;
+    case 'u':                           show_pane(top, TOP_USE); break;
+    case '/':                           top->view.typing = true; break;
+    case CLI_KEY_ESCAPE:                top->view.filter[0] = '\0'; break;
+    case 'c':                           ask(top, top_cancel, "cancel", false, "has finished already"); break;
+    case 'r':                           ask(top, top_retry, "retry", true, "has not finished"); break;
     case '?': case 'h':                 top->view.help = true; break;
     default:                            break;
     }
 }
 
-/* A question and the help take the next key for themselves. */
+/* A question, the help and the filter take the next key for themselves. */
 static void on_key(struct top *top, int key)
 {
     if (key == CLI_KEY_NONE)
@@ -149,6 +189,8 @@ static void on_key(struct top *top, int key)
         top->quit = true;
     else if (top->view.question[0])
         answer_question(top, key);
+    else if (top->view.typing)
+        type_filter(top, key);
     else if (top->view.help)
         top->view.help = false;
     else
@@ -201,10 +243,12 @@ const struct command command_top = {
     .summary = "show all jobs on one screen, with a log",
     .description =
         "Show a full screen that updates itself: the jobs with state, age, progress and GPU use where "
-        "known, and below them the log of the selected job. The arrow keys (or j and k) select, c "
-        "cancels after a question, l gives the log more room, f follows it again after scrolling with "
-        "PgUp and PgDn, ? lists the keys, q leaves; the jobs continue. Works on a terminal of any "
-        "size, also over ssh.",
+        "known, and below them the log of the selected job. The arrow keys (or j and k) select; w "
+        "explains why the job failed or is waiting, a lists its attempts, and the same key again "
+        "returns to the log. c cancels and r retries, after a question. / shows only the jobs that "
+        "hold the text you type in id, name, state, platform or message; Esc shows all. l gives the "
+        "log more room, f follows it again after scrolling with PgUp and PgDn, ? lists the keys, q "
+        "leaves; the jobs continue. Works on a terminal of any size, also over ssh.",
     .example = "slipway top",
     .run = top_run,
 };

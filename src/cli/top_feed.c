@@ -95,7 +95,7 @@ void top_log_add(struct top_log *log, const char *bytes, size_t length)
 
 /* ---- the threads ------------------------------------------------------------------------------ */
 
-static void ring(struct top_feed *feed)
+void top_feed_ring(struct top_feed *feed)
 {
     (void)!write(feed->wake[1], "", 1);         /* full: it rings already */
 }
@@ -177,7 +177,7 @@ static void *watch_jobs(void *context)
         pthread_mutex_unlock(&feed->lock);
         if (document)
             json_decref(old);
-        ring(feed);
+        top_feed_ring(feed);
         wait_ms(feed, ROUND_MS);
     }
     return NULL;
@@ -205,7 +205,7 @@ static int on_bytes(void *context, int rank, int64_t at_ms, const char *bytes, s
     if (!stop)
         top_log_add(&r->feed->log, bytes, length);
     pthread_mutex_unlock(&r->feed->lock);
-    ring(r->feed);
+    top_feed_ring(r->feed);
     return stop;
 }
 
@@ -251,7 +251,7 @@ int top_feed_start(struct top_feed *feed, struct cli *cli, struct sw_error *err)
 {
     *feed = (struct top_feed){ .cli = cli, .wake = { -1, -1 } };
     if (pipe2(feed->wake, O_CLOEXEC | O_NONBLOCK) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
+        return sw_fail_errno(err, SW_E_IO, "cannot create a pipe");
     pthread_mutex_init(&feed->lock, NULL);
     sw_cond_init_monotonic(&feed->changed);
     if (sw_thread_start(&feed->watcher, 0, watch_jobs, feed) == 0)
@@ -269,7 +269,7 @@ bool top_feed_end(struct top_feed *feed)
 
     pthread_mutex_lock(&feed->lock);
     feed->over = true;
-    all = feed->canceling == 0;
+    all = feed->acting == 0;
     pthread_cond_broadcast(&feed->changed);
     pthread_mutex_unlock(&feed->lock);
     clock_gettime(CLOCK_REALTIME, &until);
@@ -280,6 +280,7 @@ bool top_feed_end(struct top_feed *feed)
         return false;
     top_log_clear(&feed->log);
     json_decref(feed->document);
+    json_decref(feed->detail);
     close(feed->wake[0]);
     close(feed->wake[1]);
     return true;
@@ -290,6 +291,7 @@ void top_feed_select(struct top_feed *feed, const char *id)
     pthread_mutex_lock(&feed->lock);
     snprintf(feed->id, sizeof feed->id, "%s", id ? id : "");
     feed->wanted++;
+    json_decref(sw_take(feed->detail));
     pthread_cond_broadcast(&feed->changed);
     pthread_mutex_unlock(&feed->lock);
 }
@@ -302,44 +304,4 @@ json_t *top_feed_document(struct top_feed *feed)
     document = json_incref(feed->document);
     pthread_mutex_unlock(&feed->lock);
     return document;
-}
-
-struct top_canceling {
-    struct top_feed *feed;
-    char id[SW_ID_SIZE];
-};
-
-static void *cancel_job(void *context)
-{
-    struct top_canceling *c = context;
-    struct sw_error err = { 0 };
-    int rc = sw_cancel(c->feed->cli->session, c->id, &err);
-
-    pthread_mutex_lock(&c->feed->lock);
-    c->feed->canceling--;
-    if (rc == 0)
-        snprintf(c->feed->note, sizeof c->feed->note, "%s canceled", c->id);
-    else
-        snprintf(c->feed->note, sizeof c->feed->note, "cannot cancel %s: %.180s", c->id,
-                 err.message);
-    ring(c->feed);
-    pthread_mutex_unlock(&c->feed->lock);       /* from here on the feed may be gone */
-    free(c);
-    return NULL;
-}
-
-void top_feed_cancel(struct top_feed *feed, const char *id)
-{
-    struct top_canceling *c = sw_new(struct top_canceling);
-
-    c->feed = feed;
-    snprintf(c->id, sizeof c->id, "%s", id);
-    pthread_mutex_lock(&feed->lock);
-    snprintf(feed->note, sizeof feed->note, "canceling %s", id);
-    feed->canceling++;
-    if (sw_thread_start(NULL, 0, cancel_job, c) < 0) {
-        feed->canceling--;
-        free(c);
-    }
-    pthread_mutex_unlock(&feed->lock);
 }

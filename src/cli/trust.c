@@ -19,7 +19,7 @@ struct trust_options {
 static const struct cli_flag trust_flags[] = {
     { "list", 0, NULL, "show the files that are trusted", cli_apply_bool,
       offsetof(struct trust_options, list) },
-    { "remove", 0, NULL, "trust these files no longer", cli_apply_bool,
+    { "remove", 0, NULL, "stop trusting these files", cli_apply_bool,
       offsetof(struct trust_options, remove) },
     { 0 }
 };
@@ -63,7 +63,7 @@ bool cli_trust_ask(struct cli *cli, const struct sw_request *request, const stru
     json_array_foreach(files, i, file) {
         sw_autofree char *path = path_text(file), *keys = keys_text(file);
 
-        cli_warn(cli, "%s decides where we connect or what runs here: %s", path, keys);
+        cli_warn(cli, "%s decides where slipway connects or what runs here: %s", path, keys);
     }
     if (!cli_agree(cli, "trust these files as they are now?"))
         return false;
@@ -84,15 +84,15 @@ static int show_list(struct cli *cli, struct sw_error *err)
                                                 { "FILE", .least = 20 } };
     sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    sw_auto(json) json_t *files = cli_document(sw_trusted(cli->session, err), err);
+    sw_auto(json) json_t *document = cli_document(sw_trusted(cli->session, err), err);
     const json_t *file;
     size_t i;
 
-    if (!files)
+    if (!document)
         return -1;
     if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, files, err);
-    json_array_foreach(files, i, file) {
+        return cli_document_print(cli, document, err);
+    json_array_foreach(json_object_get(document, "files"), i, file) {
         sw_autofree char *path = path_text(file);
 
         sw_table_cell(table, sw_json_bool(file, "trusted", false) ? "yes" : "changed", NULL);
@@ -100,7 +100,7 @@ static int show_list(struct cli *cli, struct sw_error *err)
         sw_table_cell(table, path, NULL);
     }
     if (i == 0)
-        cli_say(cli, "no file of a folder is trusted");
+        cli_say(cli, "no files are trusted");
     sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
     cli_print(i ? sw_buf_text(&out) : "");
     return 0;
@@ -116,7 +116,7 @@ static int trust_one(struct cli *cli, const char *where, struct sw_error *err)
         return -1;
     if (json_array_size(files) == 0)
         return sw_fail(err, SW_E_NOT_FOUND,
-                       "there is neither env.toml nor .env nor job.yaml in '%s'", where);
+                       "no env.toml, .env or job.yaml in '%s'", where);
     json_array_foreach(files, i, file) {
         sw_autofree char *path = path_text(file), *keys = keys_text(file);
 

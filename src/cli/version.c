@@ -8,7 +8,11 @@
 
 static int version_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
-    (void)cli, (void)args, (void)err;
+    sw_auto(json) json_t *document = sw_json_object(SW_INT("version", 1), SW_STR("release", sw_version()));
+
+    (void)args;
+    if (cli->format != CLI_TABLE)
+        return cli_document_print(cli, document, err);
     cli_printf("slipway %s\n", sw_version());
     return 0;
 }
@@ -20,5 +24,7 @@ const struct command command_version = {
     .description =
         "Show the version of the program. Nothing else is opened or read.",
     .example = "slipway version",
+    .shared = { cli_output_document },
+    .without_defaults = true,
     .run = version_run,
 };

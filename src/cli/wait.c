@@ -11,7 +11,7 @@ struct wait_options {
 };
 
 static const struct cli_flag wait_flags[] = {
-    { "timeout", 0, "DURATION", "give up after this time and end with 75; jobs go on",
+    { "timeout", 0, "DURATION", "give up after this time and exit with 75; the jobs continue",
       cli_apply_duration, offsetof(struct wait_options, timeout_ms) },
     CLI_LABEL_FLAG,
     { 0 }

@@ -14,9 +14,9 @@
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
 #include "cli/cli_progress.h"
+#include "cli/cli_zone.h"
 
-#define EVERY_MS  500
-#define BAR_WIDTH 10
+#define EVERY_MS 500
 
 static const struct cli_flag watch_flags[] = {
     CLI_LABEL_FLAG,
@@ -37,8 +37,8 @@ struct watch_view {
 
 static const struct sw_column columns[] = {
     { "ID", .least = 14 },        { "STATE" },
-    { "AGE", .right = true, .drop = 2 }, { "PROGRESS", .least = 12, .drop = 1 },
-    { "LAST LINE", .least = 8, .drop = 3 },
+    { "AGE", .right = true, .drop = 2 }, { "PROGRESS", .drop = 1 },
+    { "LAST LINE", .least = 12, .drop = 3 },
 };
 
 /* What there is to read about a job right now: its own last words, or why it waits. */
@@ -52,10 +52,10 @@ static const char *last_words(const json_t *job, const char *message)
     return sw_text_empty(message) ? line : message;
 }
 
-static void add_job(struct sw_table *table, const json_t *job)
+static void add_job(struct sw_table *table, const json_t *job, size_t bar_width)
 {
     enum sw_state state = cli_job_state(job);
-    sw_autofree char *progress = cli_progress_cell(job, BAR_WIDTH), *message = cli_job_message(job);
+    sw_autofree char *progress = cli_progress_cell(job, bar_width), *message = cli_job_message(job);
     char age[24];
 
     cli_job_age(job, "age_ms", age);
@@ -67,7 +67,7 @@ static void add_job(struct sw_table *table, const json_t *job)
 }
 
 /* As many rows as the terminal has; those that are over give way first. */
-static size_t add_jobs(struct sw_table *table, const json_t *jobs, size_t room)
+static size_t add_jobs(struct sw_table *table, const json_t *jobs, size_t room, size_t bar_width)
 {
     size_t count = json_array_size(jobs), shown = 0, skip = count > room ? count - room : 0, i;
     const json_t *job;
@@ -78,20 +78,25 @@ static size_t add_jobs(struct sw_table *table, const json_t *jobs, size_t room)
             continue;
         }
         if (shown++ < room)
-            add_job(table, job);
+            add_job(table, job, bar_width);
     }
     return count > room ? count - room : 0;
 }
 
 static void draw(struct watch_view *w, const json_t *document)
 {
-    sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
+    sw_auto(sw_table) struct sw_table *table = NULL;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     const json_t *unreachable = json_object_get(document, "unreachable"), *each;
-    size_t width, rows, hidden, i;
+    size_t width, rows, hidden = 0, i;
 
     cli_screen_size(w->live.fd, &width, &rows);
-    hidden = add_jobs(table, json_object_get(document, "jobs"), rows > 5 ? rows - 4 : 1);
+    for (i = 0; i < CLI_BARS && (!table || !sw_table_fits(table, width - 1)); i++) {
+        sw_table_free(table);
+        table = sw_table_new(columns, SW_COUNT(columns));
+        hidden = add_jobs(table, json_object_get(document, "jobs"), rows > 5 ? rows - 4 : 1,
+                          cli_bar_widths[i]);
+    }
     sw_table_write(table, width - 1, w->cli->screen.out_color, &out);
     if (hidden)
         sw_buf_addf(&out, "and %zu more\n", hidden);
@@ -137,19 +142,18 @@ static char *line_of(const json_t *job)
 static void print_change(struct watch_view *w, const json_t *job)
 {
     const char *id = sw_json_str(job, "id");
-    sw_autofree char *line = line_of(job), *text = NULL;
-    char now[40];
+    sw_autofree char *line = line_of(job);
+    char now[CLI_TIME_SIZE];
 
     if (sw_text_same(sw_json_str(w->printed, id), line))
         return;
     json_object_set_new(w->printed, id, sw_json_text(line));
     if (w->cli->format == CLI_JSON) {
-        text = sw_json_dump(job);
-        cli_printf("%s\n", text);
+        cli_document_line(job);
         return;
     }
-    sw_time_format(sw_now_ms() / 1000 * 1000, now);
-    cli_printf("%.19sZ  %s  %s\n", now, id, line);
+    cli_time_line(sw_now_ms(), 0, now);
+    cli_printf("%s  %s  %s\n", now, id, line);
 }
 
 static int on_round(void *context, const char *text)
@@ -219,7 +223,7 @@ static json_t *choose(struct cli *cli, const struct cli_args *args, struct sw_er
         return NULL;
     ids = cli_document(sw_select(cli->session, &active, 1, NULL, 0, err), err);
     if (ids && json_array_size(ids) == 0)
-        cli_say(cli, "all jobs are over; 'slipway ps' lists them");
+        cli_say(cli, "all jobs have finished; 'slipway ps' lists them");
     return ids;
 }
 

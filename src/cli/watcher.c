@@ -27,23 +27,23 @@ static void print_places(const json_t *places)
 
     json_object_foreach((json_t *)places, place, jobs)
         cli_printf("watches:  %s: %lld job%s\n", place, (long long)json_integer_value(jobs),
-                   json_integer_value(jobs) == 1 ? "" : "s");
+                   sw_text_plural(json_integer_value(jobs)));
 }
 
 static void print_running(const json_t *status)
 {
     const json_t *watcher = json_object_get(status, "watcher"), *each;
     int64_t interval_ms = sw_json_int(watcher, "interval_ms", 0);
-    int64_t next_ms = sw_json_int(watcher, "looked_ms", 0) + interval_ms - sw_now_ms();
+    int64_t next_ms = cli_time_ms(sw_json_str(watcher, "looked_at")) + interval_ms - sw_now_ms();
     char age[24];
     size_t i;
 
-    sw_age_format(sw_now_ms() - sw_json_int(watcher, "started_ms", 0), age);
+    sw_age_format(sw_now_ms() - cli_time_ms(sw_json_str(watcher, "started_at")), age);
     cli_printf("running:  for %s, pid %lld, version %s\n", age, (long long)sw_json_int(watcher, "pid", 0),
-               sw_json_str(watcher, "version"));
+               sw_json_str(watcher, "release"));
     print_texts("because:  ", json_object_get(status, "duties"));
     print_places(json_object_get(status, "places"));
-    cli_printf("looks:    every %.0f s, next in %.0f s\n", (double)interval_ms / 1000,
+    cli_printf("checks:   every %.0f s, next in %.0f s\n", (double)interval_ms / 1000,
                next_ms > 0 ? (double)next_ms / 1000 : 0.0);
     json_array_foreach(json_object_get(watcher, "unreachable"), i, each)
         cli_printf("error:    %s: %s\n", sw_json_str(each, "platform"), sw_json_str(each, "message"));
@@ -75,7 +75,7 @@ void cli_say_watcher(struct cli *cli)
     if (jobs + notices == 0)
         return;
     if (sw_json_bool(status, "running", false))
-        cli_say(cli, "watcher: looks after %lld job%s", jobs, jobs == 1 ? "" : "s");
+        cli_say(cli, "watcher: watching %lld job%s", jobs, sw_text_plural(jobs));
     else if (!sw_json_bool(status, "off", false))
         cli_say(cli, "watcher: not running: %s ('slipway watcher start')",
                 sw_text_empty(problem) ? sw_json_str(status, "missed") : problem);
@@ -87,7 +87,7 @@ static int start(struct cli *cli, struct sw_error *err)
 
     if (sw_watcher_start(cli->session, &started, err) < 0)
         return -1;
-    cli_say(cli, started ? "a watcher started" : "a watcher was running already");
+    cli_say(cli, started ? "a watcher started" : "a watcher is already running");
     return 0;
 }
 
@@ -97,7 +97,7 @@ static int stop(struct cli *cli, struct sw_error *err)
 
     if (sw_watcher_end(cli->session, &ended, err) < 0)
         return -1;
-    cli_say(cli, ended ? "the watcher ended; its jobs continue" : "no watcher was running");
+    cli_say(cli, ended ? "the watcher stopped; its jobs continue" : "no watcher was running");
     return 0;
 }
 
@@ -121,7 +121,7 @@ static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_e
         if (strcmp(word, words[i].word) == 0)
             return cli_session(cli, err) ? words[i].act(cli, err) : -1;
     if (word)
-        return sw_fail(err, SW_E_USAGE, "'%s' is no word for the watcher: start, stop and once are", word);
+        return sw_fail(err, SW_E_USAGE, "unknown action '%s': use start, stop or once", word);
     if (!cli_session(cli, err))
         return -1;
     status = cli_document(sw_watcher(cli->session, err), err);
@@ -136,12 +136,12 @@ static int watcher_run(struct cli *cli, const struct cli_args *args, struct sw_e
 const struct command command_watcher = {
     .name = "watcher",
     .args = "[start|stop|once]",
-    .summary = "show, start or stop the process that looks after detached jobs",
+    .summary = "show, start or stop the process that watches detached jobs",
     .description =
         "A small process retries failed jobs, runs hooks and starts queued jobs while no command is "
-        "waiting for them. 'slipway run -d' and Ctrl-C start it when a job needs it; it ends a minute "
-        "after the last such job. SLIPWAY_WATCHER=off, or CI in the environment, keeps it from "
-        "starting. 'once' does what is due now and ends, for use from cron.",
+        "waiting for them. 'slipway run -d' and Ctrl-C start it when a job needs it; it exits a minute "
+        "after the last such job. It does not start when SLIPWAY_WATCHER=off or CI is set in the "
+        "environment. 'once' does what is due now and exits, for use from cron.",
     .example = "slipway watcher",
     .shared = { cli_output_document },
     .max_args = 1,

@@ -7,8 +7,10 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/cli_zone.h"
 
 #define INDENT 2
+#define UNFOLDED 1000000    /* columns of what is not a terminal */
 #define SAID_LEAST 8        /* bytes that are in the headline by no chance: said already */
 
 static const struct cli_flag why_flags[] = {
@@ -23,10 +25,12 @@ static void add_part(struct sw_buf *out, const char *label, const char *text, si
     sw_auto(sw_buf) struct sw_buf folded = SW_BUF_INIT;
     size_t indent = INDENT + 10;
 
+    while (text && *text == ' ')               /* a line that begins with a space would not be folded */
+        text++;
     if (sw_text_empty(text))
         return;
     clean = sw_text_printable(text, strlen(text));
-    cli_wrap(&folded, clean, indent, width ? width - 1 : 1000);
+    cli_wrap(&folded, clean, indent, width ? width - 1 : UNFOLDED);
     sw_buf_addf(out, "%*s%-10s%s", INDENT, "", label, sw_buf_text(&folded) + indent);
 }
 
@@ -40,15 +44,14 @@ static void add_evidence(struct sw_buf *out, const json_t *lines, const char *he
     json_array_foreach(lines, i, line) {
         const char *text = json_is_string(line) ? json_string_value(line)
                                                 : sw_json_str(line, "text");
-        sw_autofree char *clean = NULL, *cut = NULL;
+        sw_autofree char *first = NULL;
 
         if (!text)
             text = sw_json_str(line, "line");
         if (sw_text_empty(text) || (strlen(text) >= SAID_LEAST && strstr(headline, text)))
             continue;
-        clean = sw_text_printable(text, strcspn(text, "\n"));
-        cut = sw_text_fit(clean, width > INDENT + 12 ? width - INDENT - 12 : 1000);
-        sw_buf_addf(out, "%*s%-10s%s\n", INDENT, "", label, cut);
+        first = sw_strndup(text, strcspn(text, "\n"));
+        add_part(out, label, first, width);
         label = "";
     }
 }
@@ -56,27 +59,42 @@ static void add_evidence(struct sw_buf *out, const json_t *lines, const char *he
 /* When it is tried again, or why it is not. */
 static void add_retry(struct sw_buf *out, const json_t *retry, size_t width)
 {
-    const char *at = sw_json_str(retry, "at");
+    char at[CLI_TIME_SIZE];
     sw_autofree char *when = NULL;
 
-    if (sw_json_bool(retry, "again", false) && at && strlen(at) > 19)
-        when = sw_format("not before %.10s %.8s UTC", at, at + 11);
+    cli_time_shown(sw_json_str(retry, "at"), at);
+    if (sw_json_bool(retry, "again", false) && *at)
+        when = sw_format("not before %s", at);
     add_part(out, "retry", when ? when : sw_json_str(retry, "why"), width);
 }
 
-static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *why)
+/* "ID  Error: why", folded: what decides is never cut. */
+static void add_headline(struct sw_buf *out, const json_t *why, const char *text, size_t width, bool color)
 {
     enum sw_state state = cli_state_called(sw_json_str(why, "status"));
+    const char *id = sw_json_str(why, "id"), *name = sw_state_name(state);
+    bool named = sw_text_starts(text, name);          /* "Complete (exit code 0)" */
+    sw_autofree char *head = sw_format("%s  %s", id, name);
+    sw_autofree char *line = sw_format("%s%s%s", head, named ? "" : ": ", named ? text + strlen(name) : text);
+    sw_auto(sw_buf) struct sw_buf folded = SW_BUF_INIT;
+    const char *rest;
+
+    cli_wrap(&folded, line, INDENT, width ? width - 1 : UNFOLDED);
+    rest = sw_buf_text(&folded) + INDENT;
+    if (sw_text_starts(rest, head)) {
+        cli_job_head(out, color, id, state);
+        rest += strlen(head);
+    }
+    sw_buf_add(out, rest);
+}
+
+void cli_why_card(struct sw_buf *out, const json_t *why, size_t width, bool color)
+{
     const char *headline = sw_json_str(why, "headline");
     sw_autofree char *clean = sw_text_printable(headline ? headline : "",
                                                 headline ? strcspn(headline, "\n") : 0);
-    size_t width = cli->screen.width;
 
-    cli_job_head(out, cli, sw_json_str(why, "id"), state);
-    if (sw_text_starts(clean, sw_state_name(state)))          /* "Complete (exit code 0)" */
-        sw_buf_addf(out, "%s\n", clean + strlen(sw_state_name(state)));
-    else
-        sw_buf_addf(out, ": %s\n", clean);
+    add_headline(out, why, clean, width, color);
     add_evidence(out, json_object_get(why, "evidence"), clean, width);
     add_part(out, "cause", sw_json_str(why, "cause"), width);
     add_part(out, "advice", sw_json_str(why, "suggestion"), width);
@@ -92,7 +110,7 @@ static int print_cards(const struct cli *cli, const json_t *all)
     json_array_foreach(all, i, why) {
         if (i)
             sw_buf_add_char(&out, '\n');
-        add_card(&out, cli, why);
+        cli_why_card(&out, why, cli->screen.width, cli->screen.out_color);
     }
     cli_print(sw_buf_text(&out));
     return 0;
@@ -108,29 +126,22 @@ static int explain(struct cli *cli, const char *id, const void *all, struct sw_e
     return 0;
 }
 
-static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_error *err)
+static int print_all(struct cli *cli, const json_t *all, const json_t *document, struct sw_error *err)
 {
-    sw_auto(json) json_t *document = NULL;
-
-    if (cli->format == CLI_TABLE)
-        return print_cards(cli, all);
-    if (one)
-        return cli_document_print(cli, json_array_get(all, 0), err);
-    document = sw_json_object(SW_INT("version", 1), SW_SUB("jobs", json_deep_copy(all)));
-    return cli_document_print(cli, document, err);
+    return cli->format == CLI_TABLE ? print_cards(cli, all) : cli_document_print(cli, document, err);
 }
 
 static int why_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
-    sw_auto(json) json_t *all = json_array();
-    bool one = cli_names_one(args, ids);
+    sw_auto(json) json_t *all = json_array(), *document = NULL;
     int rc;
 
     if (!ids)
         return -1;
     rc = cli_each(cli, ids, explain, all, err);
-    if ((json_array_size(all) || !json_array_size(ids)) && print_all(cli, all, one, err) < 0)
+    document = cli_one_or_many(args, ids, all);
+    if ((json_array_size(all) || !json_array_size(ids)) && print_all(cli, all, document, err) < 0)
         return -1;
     return rc;
 }

@@ -180,19 +180,18 @@ static int member_begins(void *context, const struct sw_archive_member *member, 
     int folder, result = 0;
 
     if (!path)
-        return sw_fail(err, SW_E_REFUSED, "the archive holds '%s', which leads out of its folder",
+        return sw_fail(err, SW_E_REFUSED, "the archive has '%s', which leads out of its folder",
                        member->name);
     if (!*path)
         return 0;                     /* "./" */
     if (member->kind == SW_ARCHIVE_OTHER) {
-        warn(place, path, "it is neither file, folder nor link");
+        warn(place, path, "it is not a file, folder or link");
         return 0;
     }
     folder = member->kind == SW_ARCHIVE_FOLDER ? open_folder(place, path)
                                             : open_parent(place, path, &base);
     if (folder < 0)
-        return sw_fail_errno(err, SW_E_REFUSED, "cannot unpack '%s': something that is no folder "
-                             "is in its way", path);
+        return sw_fail_errno(err, SW_E_REFUSED, "cannot unpack '%s': a file is in the way", path);
     if (member->kind == SW_ARCHIVE_LINK || member->kind == SW_ARCHIVE_HARD_LINK)
         result = make_link(place, folder, path, base, member);
     if (member->kind == SW_ARCHIVE_FILE) {
@@ -210,7 +209,7 @@ static int member_data(void *context, const void *bytes, size_t length, struct s
     struct sw_archive_place *place = context;
 
     if (place->file >= 0 && sw_write_all(place->file, bytes, length) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot write what the archive holds");
+        return sw_fail_errno(err, SW_E_IO, "cannot write from the archive");
     return 0;
 }
 
@@ -229,7 +228,7 @@ static int member_ends(void *context, struct sw_error *err)
     fchmod(fd, ((place->member.mode ? place->member.mode : 0644) | 0600) & ~mask);
     if (place->member.mtime_s > 0)
         futimens(fd, times);          /* a time the file system does not know is no loss */
-    return close(fd) < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write what the archive holds") : 0;
+    return close(fd) < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write from the archive") : 0;
 }
 
 struct sw_archive_visitor sw_archive_place_visitor(struct sw_archive_place *place)

@@ -151,7 +151,7 @@ static int read_pax(char *text, size_t length, struct overrides *next, struct sw
         } else if (strcmp(after, "size") == 0) {
             next->size = strtoll(equals, NULL, 10);
             if (next->size < 0)
-                return broken(err, "a size below zero");
+                return broken(err, "a negative size");
         } else if (strcmp(after, "mtime") == 0) {
             next->mtime = strtoll(equals, NULL, 10);
         }
@@ -248,7 +248,7 @@ static int one_header(struct sw_archive_stream *stream, unsigned char *header,
     unsigned char type = header[TYPE];
 
     if (!checksum_holds(header))
-        return broken(err, "a header's checksum does not hold");
+        return broken(err, "a header's checksum is wrong");
     if (size < 0 || size > INT64_MAX - BLOCK)
         return broken(err, "a size is not a number");
     switch (type) {

@@ -3,8 +3,7 @@
  * gpu_smi.c - asks nvidia-smi about the GPUs, and never waits for it without end.
  *
  * A driver in trouble can hold nvidia-smi for minutes, and a supervisor must go on moving logs;
- * so it gets a deadline and is killed after it. The name of the device comes last in the answer,
- * as it is the only field that could hold a comma.
+ * so it gets a deadline and is killed after it.
  */
 #include "core/gpu_seen.h"
 
@@ -25,56 +24,10 @@
 
 extern char **environ;
 
-enum { DEADLINE_MS = 5000, ANSWER_MAX = 64 * 1024, SMI_GPU_IS_LOST = 15, FIELDS = 7 };
+enum { DEADLINE_MS = 5000, ANSWER_MAX = 64 * 1024, SMI_GPU_IS_LOST = 15 };
 
 #define QUERY "--query-gpu=index,uuid,pci.bus_id,memory.total,memory.used,utilization.gpu," \
               "ecc.errors.uncorrected.volatile.total,name"
-
-static int64_t number_or(const char *text, int64_t otherwise)
-{
-    char *end;
-    long long value = strtoll(text, &end, 10);
-
-    return end == text || *end || value < 0 ? otherwise : value;      /* "[N/A]" */
-}
-
-static void pci_of(const char *text, char out[32])
-{
-    unsigned int domain, bus, device;
-
-    out[0] = '\0';
-    if (sscanf(text, "%x:%x:%x", &domain, &bus, &device) == 3)
-        snprintf(out, 32, "%04x:%02x:%02x", domain, bus, device);
-}
-
-bool sw_gpu_seen_line(char *line, struct sw_gpu_seen *out)
-{
-    char *fields[FIELDS], *rest = line;
-    int64_t mebibytes;
-
-    for (int i = 0; i < FIELDS; i++) {
-        char *comma = strstr(rest, ", ");
-
-        if (!comma)
-            return false;
-        *comma = '\0';
-        fields[i] = rest;
-        rest = comma + 2;
-    }
-    *out = (struct sw_gpu_seen){ .gpu.index = (int)number_or(fields[0], -1) };
-    snprintf(out->gpu.uuid, sizeof out->gpu.uuid, "%s", fields[1]);
-    snprintf(out->gpu.name, sizeof out->gpu.name, "%s", rest);
-    pci_of(fields[2], out->pci);
-    mebibytes = number_or(fields[3], 0);
-    out->gpu.memory_bytes = mebibytes < INT32_MAX ? mebibytes * 1024 * 1024 : 0;
-    mebibytes = number_or(fields[4], 0);
-    out->gpu.memory_used_bytes = mebibytes < INT32_MAX ? mebibytes * 1024 * 1024 : 0;
-    mebibytes = number_or(fields[5], -1);
-    out->gpu.busy_percent = mebibytes <= 100 ? (int)mebibytes : -1;
-    out->ecc_errors = number_or(fields[6], 0);
-    return out->gpu.index >= 0 && out->gpu.index < 4096 && sw_text_starts(fields[1], "GPU-") &&
-           !strpbrk(fields[1], "/?");
-}
 
 static int start(int output, pid_t *pid)
 {

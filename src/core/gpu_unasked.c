@@ -18,6 +18,6 @@ char *sw_gpu_unasked(void)
     if (count <= 0)
         return NULL;
     return sw_format("this machine has %d GPU%s and the job asks for none (--gpus N)%s", count,
-                     count == 1 ? "" : "s",
+                     sw_text_plural(count),
                      sw_text_empty(own) ? "" : "; CUDA_VISIBLE_DEVICES of this shell is not passed on");
 }

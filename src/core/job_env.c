@@ -28,12 +28,13 @@ const struct sw_job_variable sw_job_variables[] = {
     { "SLIPWAY_JOB_ID", SW_VARIABLE_OURS, NULL, "the job's id" },
     { "SLIPWAY_ATTEMPT", SW_VARIABLE_OURS, NULL, "which attempt this is, from 1" },
     { "SLIPWAY_RESULTS_DIR", SW_VARIABLE_OURS, NULL, "the results folder, as `{results_dir}`" },
+    { "SLIPWAY_SETUP_DIR", SW_VARIABLE_SETUP, NULL, "with `setup`: the folder for what it makes" },
     { "SPLIT_ID", SW_VARIABLE_SPLIT, NULL, "with `splits`: which of them this is, from 0" },
     { "SPLIT_COUNT", SW_VARIABLE_SPLIT, NULL, "with `splits`: how many there are" },
     { "CUDA_VISIBLE_DEVICES", SW_VARIABLE_GPUS, NULL, "the GPUs that the job has" },
     { "NVIDIA_VISIBLE_DEVICES", SW_VARIABLE_GPUS, NULL, "the GPUs that its container has" },
     { "PYTHONUNBUFFERED", SW_VARIABLE_DEFAULT, "1", "lines reach the log as they are printed" },
-    { "NCCL_DEBUG", SW_VARIABLE_DEFAULT, "INFO", "NCCL says what it does, which `why` reads" },
+    { "NCCL_DEBUG", SW_VARIABLE_DEFAULT, "INFO", "NCCL's own messages, which `why` reads" },
     { "LOGLEVEL", SW_VARIABLE_DEFAULT, "INFO", "what TAO and torchrun print" },
     { "HF_HOME", SW_VARIABLE_DEFAULT, NULL, "cache of Hugging Face that jobs share, on a cluster" },
     { "PYTHONNOUSERSITE", SW_VARIABLE_INSIDE, "1", "no packages of the home folder" },
@@ -41,7 +42,7 @@ const struct sw_job_variable sw_job_variables[] = {
     { 0 }
 };
 
-static const char ours[] = "Slipway sets it, so a value here would be overridden";
+static const char ours[] = "Slipway sets it and would override a value here";
 
 static const struct sw_job_variable *find(const char *name)
 {
@@ -66,7 +67,7 @@ const char *sw_job_env_taken(const char *name)
     const struct sw_job_variable *row = find(name);
 
     if (row)
-        return row->kind == SW_VARIABLE_OURS   ? ours
+        return row->kind == SW_VARIABLE_OURS || row->kind == SW_VARIABLE_SETUP ? ours
                : row->kind == SW_VARIABLE_GPUS ? "the GPUs that a job sees follow from 'gpus' (and "
                                                  "local.gpu_ids), so a value here would be overridden"
                                                : NULL;

@@ -21,6 +21,7 @@ enum sw_job_variable_kind {
     SW_VARIABLE_DEFAULT,         /* `value`, unless the job, the image or the machine has one */
     SW_VARIABLE_INSIDE,          /* the same, in a container only */
     SW_VARIABLE_GPUS,            /* which GPUs it sees: follows from `gpus`; `env` may not name it */
+    SW_VARIABLE_SETUP,           /* of a job with `setup`, which sets it where it runs */
     SW_VARIABLE_SPLIT,           /* of a job with `splits`, whose plan has it in its environment */
 };
 

@@ -135,13 +135,13 @@ int sw_keypath_set(json_t *document, const char *path, json_t *value, struct sw_
         if (!step->key)
             pad(at, step->index, is_last);
         else if (!json_is_object(at))
-            return sw_fail(err, SW_E_SPEC, "'%s': '%s' is not in a map", path, step->key);
+            return sw_fail(err, SW_E_SPEC, "'%s': '%s' is not in a mapping", path, step->key);
         if (is_last)
             return put(at, step, sw_take(owned)) == 0
                        ? 0 : sw_fail(err, SW_E_SPEC, "'%s' cannot be set", path);
         at = container(at, step, &steps.items[i + 1]);
         if (!at)
-            return sw_fail(err, SW_E_SPEC, "'%s': a value stands in the way", path);
+            return sw_fail(err, SW_E_SPEC, "'%s': a value is in the way", path);
     }
     return sw_fail(err, SW_E_SPEC, "an empty path names nothing");
 }

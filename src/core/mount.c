@@ -71,7 +71,7 @@ static const char *wrong_target(const char *target)
         return "the target must be an absolute path";
     if (target[strspn(target, "/.")] == '\0')
         return "the target may not be the root";
-    return climbs(target) ? "the target may not climb with '..'" : NULL;
+    return climbs(target) ? "the target may not contain '..'" : NULL;
 }
 
 static const char *wrong_flags(const char *flags)
@@ -90,7 +90,7 @@ static const char *wrong_ref(const char *ref)
     if (length == 0 || length > REF_MAX || *ref == '-' || *ref == '/' || strstr(ref, "..") ||
         strstr(ref, "@{") || strstr(ref, "//") || ref[strcspn(ref, "~^:[")] != '\0' ||
         ref[length - 1] == '/' || ref[length - 1] == '.')
-        return "what stands after '@' is no branch, tag or commit";
+        return "what follows '@' is not a branch, tag or commit";
     return NULL;
 }
 
@@ -102,12 +102,12 @@ static const char *wrong_address(const char *url, size_t scheme)
     const char *at = memchr(host, '@', length);
 
     if (at && (!sw_text_starts(url, "ssh://") || memchr(host, ':', (size_t)(at - host))))
-        return "a credential may not stand in it: let git ask its credential helper, or use ssh";
+        return "no credentials in it: use git's credential helper, or ssh";
     if (host[0] == '-' || host[length] == '\0' || host[length + 1] == '\0')
         return "the repository's address has no path";
     if (length == 0 && !sw_text_starts(url, "file://"))
         return "the repository's address has no host";
-    return climbs(url) ? "the repository's address may not climb with '..'" : NULL;
+    return climbs(url) ? "the repository's address may not contain '..'" : NULL;
 }
 
 /* ---- taking it apart ---------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static const char *take_git(const char *url, struct sw_mount *out)
         return "a repository's address begins with https://, ssh://, git:// or file://";
     target = last_target(url + scheme);
     if (!target)
-        return "it does not say where the repository goes";
+        return "it has no target";
     out->kind = SW_MOUNT_GIT;
     out->source = sw_strndup(url, (size_t)(target - url));
     path = out->source + scheme + strcspn(out->source + scheme, "/");

@@ -30,6 +30,7 @@ enum sw_presence {
 };
 
 #define SW_NO_EXIT_CODE (-1)
+enum { SW_DIGEST_TEXT = 72 };          /* "sha256:" and 64 digits */
 #define SW_RETRY_WAIT   "30s..10m"     /* before a new attempt, when the job file does not say */
 
 struct sw_observation {
@@ -57,6 +58,7 @@ struct sw_observation {
     int64_t ended_ms;
     char remote_id[128];       /* learnt now; empty: nothing new */
     char node[128];            /* where it runs; for several nodes the first */
+    char image_digest[SW_DIGEST_TEXT];    /* of the image that was started; empty: nothing new */
     bool bad_node;             /* of a failure: `node` could not run it, and the next attempt avoids it */
     int failed_replica;        /* the first rank that failed; -1: none */
     int64_t last_output_ms;    /* when its log last grew; 0: not known */

@@ -37,10 +37,10 @@ const char *sw_type_name(enum sw_type type)
         [SW_SIZE]     = "a size such as 512MiB or 64GB",
         [SW_GPUS]     = "a number of GPUs such as 8 or H100:8",
         [SW_CHOICE]   = "one of a few words",
-        [SW_TEXTS]    = "a list of texts",
-        [SW_TEXT_MAP] = "a map of texts",
-        [SW_GROUP]    = "a map",
-        [SW_MAP_OF]   = "a map",
+        [SW_TEXTS]    = "a list of strings",
+        [SW_TEXT_MAP] = "a mapping of strings",
+        [SW_GROUP]    = "a mapping",
+        [SW_MAP_OF]   = "a mapping",
         [SW_FREE]     = "any document",
     };
 

@@ -72,6 +72,8 @@ struct sw_option {
                                             only most 0: nothing above */
     bool required;
     bool list_shorthand;                 /* SW_MAP_OF: a plain list of keys is fine too */
+    bool variables;                      /* ${NAME} in its texts is filled in, in a job file */
+    bool as_written;                     /* SW_FREE: its numbers keep the text they were written with */
     bool unites;                         /* SW_TEXTS: flag, file and profile add up (secrets) */
     enum sw_trust trust;                 /* who may say it before `slipway trust` (core/trust.h) */
     size_t offset;                       /* SW_FILLS() */

@@ -69,7 +69,7 @@ int sw_payload_read_ca(const char *path, struct sw_buf *pem, struct sw_error *er
     if (!text)
         return sw_wrap(err, "the certificates that %s names", variable);
     if (sw_trusted_pick(text, length, pem) == 0) {
-        sw_fail(err, SW_E_SPEC, "%s names '%s', which holds no certificate (PEM)", variable, path);
+        sw_fail(err, SW_E_SPEC, "%s names '%s', which has no certificate (PEM)", variable, path);
         return sw_hint(err, "name a file with -----BEGIN CERTIFICATE----- in it, or none");
     }
     return 0;
@@ -136,13 +136,13 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     const char *format = sw_json_str(json, "config_format");
 
     if (version < 1 || version > SW_PAYLOAD_VERSION) {
-        sw_fail(err, SW_E_UNSUPPORTED, "the payload has version %lld, this runner reads up to %d",
+        sw_fail(err, SW_E_UNSUPPORTED, "the payload has version %lld; this runner reads up to %d",
                 (long long)version, SW_PAYLOAD_VERSION);
         return sw_null(sw_hint(err,
                                "use the runner that came with the program that submitted the job"));
     }
     if (!id || strlen(id) > SW_ID_MAX)
-        return sw_null(sw_fail(err, SW_E_SPEC, "the payload names no job"));
+        return sw_null(sw_fail(err, SW_E_SPEC, "the payload has no job"));
     snprintf(payload->job_id, sizeof payload->job_id, "%s", id);
     read_fields(payload, json);
     payload->filled |= version == 1;          /* its writer filled them in itself */
@@ -152,6 +152,6 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     if (format)
         sw_format_parse(format, &payload->config_format, NULL);
     if (!payload->command && !json_is_array(payload->argv))
-        return sw_null(sw_fail(err, SW_E_SPEC, "the payload holds no command"));
+        return sw_null(sw_fail(err, SW_E_SPEC, "the payload has no command"));
     return sw_take(payload);
 }

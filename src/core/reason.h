@@ -46,6 +46,7 @@
 #define SW_REASON_QUEUE             "queue"             /* it is in the platform's queue */
 #define SW_REASON_QUEUED            "queued"            /* it is in the platform's queue */
 #define SW_REASON_GPU_WAIT          "gpu-wait"          /* it waits for a free GPU */
+#define SW_REASON_ROOM_WAIT         "room-wait"         /* it waits for free CPUs or memory */
 #define SW_REASON_RESOURCES         "resources"         /* the nodes that it needs are busy */
 #define SW_REASON_NO_CAPACITY       "no-capacity"       /* no machine for it is free, and none comes soon */
 #define SW_REASON_PRIORITY          "priority"          /* other jobs come before it */

@@ -112,7 +112,7 @@ json_t *sw_docker_config_read(const char *folder, struct sw_error *err)
     config = text ? sw_json_parse(text, length, path, err) : NULL;
     if (config && !json_is_object(config)) {
         json_decref(config);
-        return sw_null(sw_fail(err, SW_E_SPEC, "%s holds no JSON object", path));
+        return sw_null(sw_fail(err, SW_E_SPEC, "%s is not a JSON object", path));
     }
     return config;
 }
@@ -187,7 +187,7 @@ static int read_answer(const char *program, const struct sw_buf *output, int sta
     secret = json_object_get(answer, "Secret");
     user = sw_json_str(answer, "Username");
     if (!user || !json_is_string(secret))
-        return sw_fail(err, SW_E_CREDENTIAL, "%s answered something else than a login", program);
+        return sw_fail(err, SW_E_CREDENTIAL, "%s did not return a login", program);
     take(out, user, json_string_value(secret), strcmp(user, "<token>") == 0, program);
     explicit_bzero((char *)json_string_value(secret), json_string_length(secret));
     return 1;
@@ -201,7 +201,7 @@ static int ask_helper(const char *program, const char *registry, struct sw_regis
     int status = -1, result;
 
     if (!is_program_name(program))
-        return sw_fail(err, SW_E_CREDENTIAL, "'%.100s' is no name of a credential helper", program);
+        return sw_fail(err, SW_E_CREDENTIAL, "'%.100s' is not a credential helper", program);
     result = sw_proc_ask(argv, name_of(registry), &output, &status, err);
     if (result == 0)
         result = read_answer(program, &output, status, out, err);

@@ -179,7 +179,8 @@ char *sw_report_warning(const json_t *report)
 {
     int64_t empty = sw_json_int(json_object_get(report, "out"), "empty", 0);
 
-    return empty > 0 ? sw_format("%lld declared output%s empty: nothing was brought for %s", (long long)empty,
+    return empty > 0 ? sw_format("%lld declared output%s empty: nothing was copied for "
+                                 "%s", (long long)empty,
                                  empty == 1 ? " is" : "s are", empty == 1 ? "it" : "them")
                      : NULL;
 }

@@ -89,7 +89,7 @@ static void say_memory(const struct sw_run_end *end, struct sw_observation *seen
     char limit[32];
 
     if (end->memory_limit_bytes == 0) {
-        say(end, seen, SW_ERROR, SW_REASON_MEMORY, "out of memory: the kernel ended a process of the job");
+        say(end, seen, SW_ERROR, SW_REASON_MEMORY, "out of memory: the kernel killed a process of the job");
         return;
     }
     sw_size_format(end->memory_limit_bytes, limit);
@@ -129,9 +129,9 @@ static void say_code(const struct sw_run_end *end, struct sw_observation *seen)
 static void judge_stop(const struct sw_run_end *end, struct sw_observation *seen)
 {
     if (end->stopped && end->failed_peer >= 0)
-        say(end, seen, SW_ERROR, SW_REASON_SIGNAL, "ended because rank %d did not go on", end->failed_peer);
+        say(end, seen, SW_ERROR, SW_REASON_SIGNAL, "ended because rank %d stopped", end->failed_peer);
     else if (end->host_ended)
-        say_stop(end, seen, SW_ERROR, SW_REASON_RESTART, "its machine went down under it");
+        say_stop(end, seen, SW_ERROR, SW_REASON_RESTART, "its machine went down");
     else
         say_stop(end, seen, SW_ERROR, SW_REASON_STOPPED, "it was stopped from outside");
 }

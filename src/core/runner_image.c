@@ -80,7 +80,7 @@ const void *sw_embedded_runner(const char *arch, size_t *size, struct sw_error *
     int found;
 
     if (!image) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is no runner for machines of the kind '%s'", arch);
+        sw_fail(err, SW_E_NOT_FOUND, "no runner for '%s' machines", arch);
         return sw_null(sw_hint(err, "runners exist for x86_64 and aarch64"));
     }
     pthread_mutex_lock(&images_lock);

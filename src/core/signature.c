@@ -34,12 +34,12 @@ static int read_key(const char *path, char key[KEY_HEX + 1], struct sw_error *er
     if (lstat(path, &info) < 0)
         return sw_fail_errno(err, SW_E_NOT_FOUND, "cannot read '%s'", path);
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077))
-        return sw_fail(err, SW_E_CREDENTIAL, "'%s' is not a file of mode 0600 of this user", path);
+        return sw_fail(err, SW_E_CREDENTIAL, "'%s' is not your file with mode 0600", path);
     text = sw_file_read(path, 4096, &length, err);
     if (!text)
         return -1;
     if (length < KEY_HEX)
-        return sw_fail(err, SW_E_CREDENTIAL, "'%s' holds no key", path);
+        return sw_fail(err, SW_E_CREDENTIAL, "'%s' has no key", path);
     memcpy(key, text, KEY_HEX);
     key[KEY_HEX] = '\0';
     explicit_bzero(text, length);

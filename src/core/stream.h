@@ -19,6 +19,7 @@ struct sw_exec {                     /* what to run; all borrowed for the call o
     int fds[3];                      /* the caller's input, output and errors */
     bool terminal;                   /* input and output are a terminal, and the command may have one */
     const char *term;                /* TERM of the caller; NULL: not set */
+    bool endless;                    /* its input ends with the stream: finish() need not reach it */
 };
 
 struct sw_stream;

@@ -33,7 +33,7 @@ static const struct sw_ruling silent = {
 
 static const struct sw_ruling unreadable = {
     "", SW_CLASS_PROGRAM, "unknown",
-    "unrecognised failure, and the log of the job is gone: run it again and follow it to its end"
+    "unrecognised failure, and the job's log is gone: run it again and follow it"
 };
 
 void diag_show_line(json_t *lines, const char *text, size_t length)
@@ -200,8 +200,8 @@ static void add_moved(json_t *lines, const struct sw_evidence *evidence, const c
     if (files <= 0)
         return;
     sw_size_format(sw_json_int(moved, "bytes", 0), size);
-    json_array_append_new(lines, json_sprintf("its runner %s %lld file%s, %s", verb,
-                                              (long long)files, files == 1 ? "" : "s", size));
+    json_array_append_new(lines, json_sprintf("the runner %s %lld file%s, %s", verb,
+                                              (long long)files, sw_text_plural(files), size));
 }
 
 static json_t *platform_lines(const struct sw_evidence *evidence, const char *cause)

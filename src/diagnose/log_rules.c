@@ -44,7 +44,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "the scheduler took the nodes back: run it again, from the last checkpoint"),
       DIAG_NEAR_END, { "^slurmstepd: error: * DUE TO PREEMPTION", "^slurmstepd-*: error: * DUE TO PREEMPTION",
         "^srun: * DUE TO PREEMPTION" } },
-    { INFRA("slurm-node", "node", "a node died under the job: run it again"),
+    { INFRA("slurm-node", "node", "a node failed: run it again"),
       DIAG_NEAR_END,
       { "^slurmstepd: error: * DUE TO NODE FAILURE", "^slurmstepd-*: error: * DUE TO NODE FAILURE",
         "^srun: error: Node failure on ",
@@ -53,7 +53,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "^srun: error: Task launch for StepId=* failed on node *: Communication connection failure",
         "^srun: error: Task launch for StepId=* failed on node *: Socket timed out on send/recv" } },
     { INFRA("slurm-controller", "network",
-        "Slurm's controller did not answer when the job wanted to begin: run it again"),
+        "Slurm's controller did not answer when the job started: run it again"),
       DIAG_NEAR_END,
       { "^srun: error: Unable to *: Unable to contact slurm controller",
         "^srun: error: Unable to *: Socket timed out on send/recv operation" } },
@@ -66,8 +66,8 @@ const struct diag_log_rule diag_log_rules[] = {
         "Out of memory: Killed process # (", "emory cgroup out of memory: Kill",
         "oom-kill:constraint=CONSTRAINT_" } },
     { INFRA("evicted", "preempted",
-        "the node ran short of something and put the job out: run it again; if it happens again, "
-        "ask for the memory and disk the job really uses"),
+        "the node was low on resources and evicted the job: run it again; if it repeats, ask for the "
+        "memory and disk the job really uses"),
       DIAG_NEAR_END,
       { "^The node was low on resource: ", "^Pod was terminated in response to ", "^Preempted by ",
         "^Pod ephemeral local storage usage exceeds " } },
@@ -95,8 +95,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "CUDA error: system not yet initialized", "cudaErrorSystemNotReady",
         "CUDA_ERROR_SYSTEM_NOT_READY" } },
     { INFRA("driver-broken", "gpu",
-        "the node's driver was changed or lost under it: the node needs a restart; run it again "
-        "elsewhere"),
+        "the node's driver changed or was lost: the node needs a restart; run it again elsewhere"),
       DIAG_NEAR_END,
       { "^Failed to initialize NVML: Driver/library version mismatch",
         "^Failed to initialize NVML: Unknown Error", "couldn't communicate with the NVIDIA driver",
@@ -171,8 +170,8 @@ const struct diag_log_rule diag_log_rules[] = {
         "nvidia-container-cli: requirement error: unsatisfied condition: cuda",
         "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" } },
     { INFRA("gpu-none", "gpu",
-        "the job saw no GPU although it should have one: run it again on another node; if all "
-        "nodes say so, check the container runtime"),
+        "the job saw no GPU although it should have one: run it again on another node; if all nodes do "
+        "this, check the container runtime"),
       DIAG_NEAR_END,
       { "no CUDA-capable device is detected", "No CUDA GPUs are available",
         "Found no NVIDIA driver on your system", "libcuda.so.1: cannot open shared",
@@ -193,13 +192,13 @@ const struct diag_log_rule diag_log_rules[] = {
         "^RuntimeError: *: No space left on device",
         "PytorchStreamWriter failed writing file data/" } },
     { INFRA("file-system", "storage",
-        "the file system under the job failed: tell the people who run it, then run it again"),
+        "the file system failed: report it to its administrators, then run it again"),
       DIAG_NEAR_END,
       { "[Errno 116] Stale file handle", ": Stale file handle$",
         "[Errno 107] Transport endpoint is not connected", "[Errno 5] Input/output error",
         ": Input/output error$" } },
     { PROGRAM("read-only", "storage",
-        "it wrote where nothing may be written: write below one of the 'outputs:'"),
+        "it wrote to a read-only place: write below one of the 'outputs:'"),
       DIAG_NEAR_END, { "[Errno 30] Read-only file system", ": Read-only file system$" } },
 
     /* ---- the image --------------------------------------------------------------------- */
@@ -221,19 +220,19 @@ const struct diag_log_rule diag_log_rules[] = {
         "the image or program is for another kind of processor: use one built for this node"),
       DIAG_AT_END, { "exec format error", "Exec format error", "cannot execute binary file" } },
     { PROGRAM("image-unusable", "image",
-        "the image file cannot be used: check that it exists, is whole and may be read on the node"),
+        "the image file cannot be used: check that it exists, is complete and readable on the node"),
       DIAG_NEAR_END,
       { "enroot-aufs2ovlfs: ", "enroot-mksquashovlfs: ", "[ERROR] No such file or directory: *.sqsh",
         "[ERROR] Invalid image format: ", "[ERROR] Failed to mount: *.sqsh" } },
     { INFRA("image-pull", "image",
-        "the image could not be fetched now: run it again; if it stays so, check the registry"),
+        "the image could not be fetched: run it again; if it repeats, check the registry"),
       DIAG_NEAR_END,
       { "toomanyrequests: ", "pyxis: failed to import docker image", "ErrImagePull",
         "ImagePullBackOff", "^Back-off pulling image ", "^Failed to pull image ",
         "failed to register layer: ", "^Error response from daemon: Get *timeout" } },
     { PROGRAM("container-start", "image",
-        "the container could not be made from the image: check that the image is whole, may be read on the "
-        "node and was made for it"),
+        "the container could not be made from the image: check that the image is complete, readable on "
+        "the node and built for it"),
       DIAG_NEAR_END,
       { "pyxis: failed to create container filesystem", "pyxis: failed to start container",
         "pyxis: container start failed with error code: #", "pyxis: container exited too soon",
@@ -292,7 +291,7 @@ const struct diag_log_rule diag_log_rules[] = {
 
     /* ---- meeting of the ranks ---------------------------------------------------------- */
     { INFRA("port-taken", "network",
-        "another process holds the port the ranks meet at: leave MASTER_PORT to Slipway or choose "
+        "another process uses the port of the rendezvous: leave MASTER_PORT to Slipway or choose "
         "another, and run it again"),
       DIAG_NEAR_END,
       { "The server socket has failed to listen on any local network address",
@@ -436,7 +435,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "permission denied on a file: check its owner and mode (scripts need to be executable)"),
       DIAG_AT_END, { ": Permission denied$" } },
     { PROGRAM("worker-gone", "unknown",
-        "a data loader worker ended without a word: run with num_workers=0 to see its error, or "
+        "a data loader worker exited silently: run with num_workers=0 to see its error, or "
         "raise 'memory:'"),
       DIAG_NEAR_END, { "DataLoader worker (pid*) exited unexpectedly" } },
     { PROGRAM("nccl-cuda", "unknown",
@@ -444,9 +443,14 @@ const struct diag_log_rule diag_log_rules[] = {
         "before"),
       DIAG_NEAR_END, { "^ncclUnhandledCudaError: ", ", unhandled cuda error (run with" } },
     { PROGRAM("killed", "unknown",
-        "a process was killed (signal 9), and nothing says why: often the out-of-memory killer; look "
-        "at dmesg on the node, or raise 'memory:' and see"),
+        "a process was killed (signal 9) for an unknown reason: often the out-of-memory killer; look "
+        "at dmesg on the node, or raise 'memory:'"),
       DIAG_NEAR_END, { "Signal 9 (SIGKILL) received by PID #" } },
+#ifndef SW_WITHOUT_ADVICE          /* the runner takes it for unknown, which is tried again as little */
+    { PROGRAM("setup", "user",
+        "'setup:' failed, so the command was not started: see what it printed before this line"),
+      DIAG_AT_END, { "^slipway: setup failed with exit code #: " } },
+#endif
 };
 
 const size_t diag_log_rule_count = SW_COUNT(diag_log_rules);

@@ -45,7 +45,7 @@ void sw_retry_decide(const json_t *plan, int usual_most, const struct sw_observa
     if (failed->state != SW_ERROR) {
         snprintf(out->why, sizeof out->why, "it did not fail");
     } else if (!sw_verdict_is_retriable(verdict, on)) {
-        snprintf(out->why, sizeof out->why, "a failure of cause '%.40s' is not tried again%s",
+        snprintf(out->why, sizeof out->why, "not retried: cause '%.40s'%s",
                  cause ? cause : "unknown", json_is_array(on) ? ": not in retry.on" : "");
     } else if (out->most == 0) {
         snprintf(out->why, sizeof out->why, "retries are switched off");
@@ -59,7 +59,7 @@ void sw_retry_decide(const json_t *plan, int usual_most, const struct sw_observa
                           (failed->bad_node || sw_json_bool(retry, "avoid_bad_nodes", false));
         snprintf(out->why, sizeof out->why, "attempt %d failed: %s; %s %d of %d", attempt,
                  *failed->message ? failed->message : failed->reason,
-                 out->only_collect ? "only the outputs are brought again, retry" : "retry",
+                 out->only_collect ? "copying only the outputs again, retry" : "retry",
                  out->number, out->most);
     }
 }

@@ -84,14 +84,14 @@ static const struct {
     { SIGKILL, { "signal-kill", SW_CLASS_PROGRAM, "unknown",
       DIAG_ADVICE("killed (SIGKILL) by something other than Slipway: often the kernel's out-of-memory "
                   "killer; look at "
-                  "dmesg on the node, or raise 'memory:' and see") } },
+                  "dmesg on the node, or raise 'memory:'") } },
     { SIGTERM, { "signal-term", SW_CLASS_PROGRAM, "unknown",
       DIAG_ADVICE("ended by SIGTERM from outside Slipway: look for a preemption, an administrator, or "
                   "another rank "
                   "that failed first") } },
     { SIGINT, { "signal-int", SW_CLASS_PROGRAM, "user", DIAG_ADVICE("it was interrupted (signal 2)") } },
     { SIGHUP, { "signal-hup", SW_CLASS_PROGRAM, "unknown",
-      DIAG_ADVICE("its terminal or connection went away (signal 1): start it detached") } },
+      DIAG_ADVICE("its terminal or connection closed (signal 1): start it detached") } },
     { SIGSEGV, { "signal-segv", SW_CLASS_PROGRAM, "user",
       DIAG_ADVICE("the program crashed (segmentation fault): look at the end of the log") } },
     { SIGABRT, { "signal-abrt", SW_CLASS_PROGRAM, "user",

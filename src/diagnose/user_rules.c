@@ -105,7 +105,7 @@ static int check_keys(const json_t *rule, struct sw_error *err)
     json_t *value;
 
     if (!json_is_object(rule))
-        return sw_fail(err, SW_E_SPEC, "it is not a group of pattern, cause, class, suggestion");
+        return sw_fail(err, SW_E_SPEC, "it is not a mapping of pattern, cause, class, suggestion");
     json_object_foreach((json_t *)rule, key, value) {
         const char *near = sw_text_nearest(key, keys, SW_COUNT(keys));
         bool known = false;
@@ -113,11 +113,11 @@ static int check_keys(const json_t *rule, struct sw_error *err)
         for (size_t i = 0; i < SW_COUNT(keys); i++)
             known |= strcmp(keys[i], key) == 0;
         if (!known) {
-            sw_fail(err, SW_E_SPEC, "'%s' is not known here", key);
+            sw_fail(err, SW_E_SPEC, "unknown key '%s'", key);
             return near ? sw_hint(err, "did you mean '%s'?", near) : -1;
         }
         if (!json_is_string(value))
-            return sw_fail(err, SW_E_SPEC, "'%s' must be a text", key);
+            return sw_fail(err, SW_E_SPEC, "'%s' must be a string", key);
     }
     return 0;
 }
@@ -210,7 +210,7 @@ bool diag_judge_user(const json_t *user_rules, const struct diag_log *log,
         if (found == 0)
             continue;
         *ruling = (struct sw_ruling){ "user-rule", class_of(rule), sw_json_str(rule, "cause"),
-                                        suggestion ? suggestion : "a rule of yours explains it" };
+                                        suggestion ? suggestion : "your own rule" };
         return true;
     }
     return false;

@@ -18,10 +18,10 @@
 
 /* For a state whose reason says nothing. */
 static const struct sw_waiting by_state[] = {
-    [SW_UNKNOWN] = { "it is not known where it is; the job itself may be well", 10 * MINUTE_MS,
+    [SW_UNKNOWN] = { "its state is unknown; the job itself may be fine", 10 * MINUTE_MS,
                      "refresh, and check the platform with 'slipway preflight'" },
-    [SW_PENDING] = { "it waits to be started, and the platform does not say for what", 60 * MINUTE_MS,
-                     "ask the platform's own tools about its id" },
+    [SW_PENDING] = { "it is waiting to start", 60 * MINUTE_MS,
+                     "check its id with the platform's own tools" },
     [SW_RUNNING] = { "it is running", 0, NULL },
     [SW_PAUSED]  = { "it is paused", 0, "resume it on the platform" },
 };
@@ -53,7 +53,7 @@ char *sw_explain_waiting(enum sw_state state, const char *reason, const char *me
         row = &by_state[state];
         sw_buf_add(&out, row->what);
         if (!sw_text_empty(reason)) {
-            sw_buf_add(&out, "; its word: ");
+            sw_buf_add(&out, "; reason: ");
             add_clean(&out, reason);
         }
     }

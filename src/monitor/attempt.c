@@ -156,9 +156,9 @@ int sw_attempt_refuse(struct sw_store *store, const char *id, int number, const 
     sw_auto(json) json_t *verdict = sw_json_object(
         SW_STR("err_class", "ERR_PROGRAM"), SW_STR("cause", "user"),
         SW_STR("suggestion", why->hint[0] ? why->hint
-                             : number > 1 ? "see the message, then `slipway retry`"
-                                          : "the platform refused the job"));
-    sw_autofree char *message = number > 1 ? sw_format("attempt %d cannot be sent: %.200s", number,
+                             : number > 1 ? "see the message, then use `slipway retry`"
+                                          : "the platform rejected the job"));
+    sw_autofree char *message = number > 1 ? sw_format("could not submit attempt %d: %.200s", number,
                                                        why->message)
                                            : sw_format("%.255s", why->message);
 
@@ -204,13 +204,13 @@ static int take_back_unknown(const struct sw_attempt *attempt, const struct sw_s
     struct sw_error trouble = { 0 };
 
     if (take_back(attempt, receipt, &trouble) == 0)
-        return sw_fail(why, SW_E_CONFLICT, "job '%s' was removed or tried again while attempt %d "
-                       "was being submitted; what had been started was stopped",
+        return sw_fail(why, SW_E_CONFLICT, "job '%s' was removed or retried while attempt %d was being "
+                                           "submitted; what had started was stopped",
                        attempt->plan->job_id, attempt->number);
-    sw_fail(why, SW_E_CONFLICT, "job '%s' was removed or tried again while attempt %d was being "
-            "submitted, and what was started cannot be stopped: %s", attempt->plan->job_id,
+    sw_fail(why, SW_E_CONFLICT, "job '%s' was removed or retried while attempt %d was being submitted, "
+                                "and what had started cannot be stopped: %s", attempt->plan->job_id,
             attempt->number, trouble.message);
-    return sw_hint(why, "take it up again: slipway adopt -p %s %s", attempt->platform->name,
+    return sw_hint(why, "import it again: slipway adopt -p %s %s", attempt->platform->name,
                    attempt->plan->job_id);
 }
 
@@ -222,8 +222,7 @@ static int carry_cancel_out(const struct sw_attempt *attempt, const struct sw_su
     struct sw_error trouble = { 0 };
 
     if (take_back(attempt, receipt, &trouble) == 0) {
-        tell(attempt, "the job was canceled while it was being submitted: what had been started was "
-                      "stopped");
+        tell(attempt, "the job was canceled while it was being submitted: what had started was stopped");
         return 0;
     }
     tell(attempt, "the job was canceled while it was being submitted, and cannot be stopped yet");
@@ -257,9 +256,9 @@ static int confirm(const struct sw_attempt *attempt, const struct sw_submission 
         return carry_cancel_out(attempt, receipt, &row, err);
     if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, SW_REASON_NOT_STARTED))
         return 0;
-    tell(attempt, "another process took this submit for dead; its row is open again");
+    tell(attempt, "another process considered this submit dead; it is open again");
     return sw_store_reopen(attempt->store, id, attempt->number, SW_REASON_REOPENED,
-                           "submitted after all: its submit had been taken for dead", err);
+                           "submitted after all: its submit had been considered dead", err);
 }
 
 int sw_attempt_submit(const struct sw_attempt *attempt, struct sw_error *why, struct sw_error *err)

@@ -51,6 +51,9 @@ struct monitor_words {
 void monitor_read_progress(const struct sw_platform *platform, struct sw_connection *conn,
                            const struct sw_observation *seen, struct monitor_words *out);
 /* Only what its runner reported last: there is no log yet, or the caller does not want it. */
+/* progress.c: how busy its GPUs were so far: `known` and what was seen now. Pure but for `known`, which it
+ * may share. */
+json_t *monitor_gpu_use(const json_t *known, const json_t *live, int64_t now_ms);
 void monitor_take_report(const struct sw_observation *seen, struct monitor_words *out);
 /* What is new of it, in one transaction; the words are freed. */
 void monitor_keep(struct sw_store *store, struct monitor_words *words, size_t count);

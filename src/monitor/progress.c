@@ -25,6 +25,7 @@ enum {
     ROUND = 256 * 1024,            /* bytes per job and refresh */
     LINE_SHOWN = 200,
     MILESTONES_MOST = 100,         /* events for one reading */
+    GPU_SAMPLE_MS = 60 * 1000,
     INTERVAL = 10,                 /* epochs, when the job file does not say */
 };
 
@@ -118,6 +119,27 @@ static json_t *milestones(int64_t before, int64_t now, const json_t *hooks)
     return list;
 }
 
+/* The mean of what was seen of its GPUs, a sample a minute: {"mean","samples","at_ms"}. Owned; NULL:
+ * nothing yet. */
+json_t *monitor_gpu_use(const json_t *known, const json_t *live, int64_t now_ms)
+{
+    const json_t *gpus = json_object_get(live, "gpus"), *gpu;
+    int64_t samples = sw_json_int(known, "samples", 0);
+    double mean = json_number_value(json_object_get(known, "mean")), used = 0;
+    size_t i;
+
+    json_array_foreach(gpus, i, gpu) {
+        if (!json_is_number(json_object_get(gpu, "used_percent")))
+            return json_incref((json_t *)known);
+        used += json_number_value(json_object_get(gpu, "used_percent"));
+    }
+    if (json_array_size(gpus) == 0 || (samples && now_ms - sw_json_int(known, "at_ms", 0) < GPU_SAMPLE_MS))
+        return json_incref((json_t *)known);
+    used /= (double)json_array_size(gpus);
+    return sw_json_object(SW_SUB("mean", json_real((mean * (double)samples + used) / (double)(samples + 1))),
+                          SW_INT("samples", samples + 1), SW_INT("at_ms", now_ms));
+}
+
 static json_t *document_of(const struct progress_reading *r, const json_t *known,
                            const struct sw_observation *seen)
 {
@@ -126,6 +148,7 @@ static json_t *document_of(const struct progress_reading *r, const json_t *known
                            : json_incref(json_object_get(known, "last_line"));
     json_t *runner = seen->runner ? seen->runner
                      : r->report ? r->report : json_object_get(known, "runner");
+    json_t *gpu_use = monitor_gpu_use(json_object_get(known, "gpu_use"), seen->live, sw_now_ms());
 
     if (!document)
         document = json_object();
@@ -137,6 +160,8 @@ static json_t *document_of(const struct progress_reading *r, const json_t *known
         json_object_set_new(document, "last_output_ms", json_integer(seen->last_output_ms));
     if (seen->live)
         json_object_set(document, "live", seen->live);
+    if (gpu_use)
+        json_object_set_new(document, "gpu_use", gpu_use);
     if (runner)
         json_object_set(document, "runner", runner);
     if (sw_json_int(known, "idle_since_ms", 0) > 0)              /* guard.c's note */

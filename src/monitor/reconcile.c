@@ -174,7 +174,7 @@ static void judge_absence(struct poll_entry *entry, struct sw_observation *seen,
                     "the submit was interrupted before anything was started");
     } else if (!sw_text_same(job->reason, SW_REASON_MISSING)) {
         monitor_say(seen, job->state, SW_REASON_MISSING,
-                    "the platform says there is no such job; asking again");
+                    "the platform reports no such job; asking again");
     } else if (now_ms - job->updated_ms >= MISSING_IS_LOST_MS) {
         monitor_say(seen, SW_ERROR, SW_REASON_LOST, "the platform no longer knows this job");
     } else {

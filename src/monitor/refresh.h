@@ -41,7 +41,7 @@ enum { SW_ANOTHER_PLACE = 1 };     /* what verify() says when another engine or 
 #define SW_REFRESH_PATIENT (-1)      /* deadline: as long as it takes */
 
 struct sw_refresh_options {
-    int64_t deadline_ms;             /* a platform that is slower is reported as "still asking" */
+    int64_t deadline_ms;             /* a platform that is slower is reported as "no answer after ..." */
     bool progress;                   /* read the logs for progress, too */
     /* Do what is due: start waiting jobs, retry, repeat cancels, enforce guards. Else it is only named; what
      * belongs to an end (its log, its secrets) is done anyway: an ended job is observed no more. */

@@ -136,7 +136,7 @@ static void note_slow(json_t *unreachable, const struct poll_group *group, int64
     sw_autofree char *message = NULL;
 
     sw_age_format(sw_monotonic_ms() - asked_ms, age);
-    message = sw_format("still asking after %s; its jobs are shown as they were last seen", age);
+    message = sw_format("no answer after %s; its jobs are shown as last seen", age);
     json_array_append_new(unreachable, sw_json_object(
         SW_STR("platform", group->platform->name), SW_STR("message", message),
         SW_BOOL("slow", true)));

@@ -25,7 +25,8 @@ static int wait_for_secret(struct sw_store *store, const struct sw_job *job, con
                            struct sw_error *err)
 {
     struct sw_observation seen = { .job = { .id = job->id, .attempt = job->attempt } };
-    sw_autofree char *message = sw_format("attempt %d waits: %.160s; run `slipway retry %s` where it is set",
+    sw_autofree char *message = sw_format("attempt %d is waiting: %.160s; run `slipway retry %s` where it "
+                                          "is set",
                                           job->attempt, why->message, job->id);
     int result;
 

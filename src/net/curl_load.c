@@ -74,6 +74,6 @@ const struct curl_functions *curl_load(struct sw_error *err)
     pthread_once(&once, open_once);
     if (!missing)
         return &functions;
-    sw_fail(err, SW_E_UNSUPPORTED, "there is no usable libcurl here (%s is missing)", missing);
+    sw_fail(err, SW_E_UNSUPPORTED, "no usable libcurl (%s is missing)", missing);
     return sw_null(sw_hint(err, "install it (Debian: libcurl4), or use the static slipway"));
 }

@@ -42,7 +42,7 @@ int http_socketpair_open(struct sw_http *http, struct sw_error *err)
 {
     http->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (http->listener < 0 || bind_hidden(http) < 0 || listen(http->listener, WAITING) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot listen to ourselves");
+        return sw_fail_errno(err, SW_E_IO, "cannot open a socket pair");
     snprintf(http->listener_name, sizeof http->listener_name, "/proc/self/fd/%d",
              http->listener_file);
     return 0;

@@ -16,7 +16,7 @@
 
 /* ---- refused certificates ---------------------------------------------------------------------- */
 
-static const char clock_hint[] = "look at this machine's clock (`date`); if it is right, the "
+static const char clock_hint[] = "check this machine's clock (`date`); if it is right, the "
                                  "server needs a new certificate";
 static const char name_hint[] = "use the name that the certificate was made for, in the endpoint "
                                 "or URL";
@@ -33,7 +33,7 @@ static const struct {
     { "does not match target host", "CN_MISMATCH", "its certificate is for another host name",
       name_hint },
     { "revoked", "BADCERT_REVOKED", "its certificate was revoked", NULL },
-    { "", "", "its certificate is signed by no authority we trust", authority_hint },
+    { "", "", "no trusted authority signed its certificate", authority_hint },
 };
 
 const char *http_tls_refusal(const char *said, const char **hint)

@@ -320,25 +320,24 @@ static void host_of(const char *url, char *out, size_t room)
 static const char *own_words(const struct http_transfer *transfer, CURLcode result, const char **hint)
 {
     if (transfer->too_large)
-        return "the reply is larger than any honest one";
+        return "the reply is too large";
     if (transfer->read_failed)
         return "the file to send became shorter";
     if (result == CURLE_PEER_FAILED_VERIFICATION)
         return http_tls_refusal(transfer->error, hint);
     if (result == CURLE_SSL_CACERT_BADFILE) {
         *hint = http_tls_no_bundle_hint();
-        return transfer->http->ca_file ? "the certificates to believe cannot be read"
-                                     : "there are no certificates here to judge its own by";
+        return transfer->http->ca_file ? "cannot read the trusted certificates"
+                                     : "no trusted certificates here to check its own";
     }
     if (result == CURLE_PARTIAL_FILE && !transfer->error[0])
         return "the answer was cut off";
     if (result == CURLE_GOT_NOTHING && !sw_text_starts(transfer->request.url, "https:"))
         *hint = "a server that hangs up at once may want https:// in its address";
     if (result == CURLE_SSL_CONNECT_ERROR)
-        *hint = "the server may speak no TLS at all (then its address begins with http://), or only "
-                "versions that this program does not";
+        *hint = "the server may not use TLS (then write http://), or only unsupported versions of it";
     if (result == CURLE_UNSUPPORTED_PROTOCOL && http_tls_required(&transfer->request)) {
-        *hint = "give the endpoint with https://, or say http:// in it yourself";
+        *hint = "write the endpoint with https:// or http://";
         return "a credential is not sent there without TLS";
     }
     return NULL;

@@ -79,7 +79,7 @@ static int check_identity(const char *path, struct sw_error *err)
     if (!S_ISREG(info.st_mode))
         return sw_fail(err, SW_E_CREDENTIAL, "the key %s is not a file", path);
     if (info.st_mode & 077) {
-        sw_fail(err, SW_E_CREDENTIAL, "the key %s may be read by others (mode %04o)", path,
+        sw_fail(err, SW_E_CREDENTIAL, "others can read the key %s (mode %04o)", path,
                 (unsigned)(info.st_mode & 07777));
         return sw_hint(err, "run: chmod 600 %s", path);
     }
@@ -266,7 +266,7 @@ static int need_master(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *er
 int sw_ssh_connect_to(struct sw_ssh *ssh, size_t index, struct sw_error *err)
 {
     if (index >= ssh->host_count)
-        return sw_fail(err, SW_E_USAGE, "there is no login host number %zu", index);
+        return sw_fail(err, SW_E_USAGE, "no login host number %zu", index);
     use_host(ssh, index);
     return ssh_shell_need(ssh, sw_monotonic_ms() + 2 * ssh->connect_ms, err);
 }
@@ -286,7 +286,7 @@ int sw_ssh_run(struct sw_ssh *ssh, const struct sw_ssh_call *call, struct sw_ssh
     int64_t until = sw_monotonic_ms() + (call->timeout_ms > 0 ? call->timeout_ms : CALL_MS);
 
     if (sw_text_empty(call->script))
-        return sw_fail(err, SW_E_USAGE, "there is no script to run");
+        return sw_fail(err, SW_E_USAGE, "no script to run");
     for (size_t tries = 0;; tries++) {
         struct sw_error why = { 0 };
 
@@ -346,7 +346,7 @@ struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return sw_null(sw_fail_errno(err, SW_E_IO, "cannot make a socket"));
+        return sw_null(sw_fail_errno(err, SW_E_IO, "cannot create a socket"));
     stream = sw_ssh_stream_join(ssh, command, pair[1], err);
     if (!stream)
         close(pair[0]);
@@ -370,7 +370,7 @@ int sw_ssh_stream_why(struct sw_ssh_stream *stream, struct sw_error *err)
     int status;
 
     if (stream->process.pid <= 0)
-        return sw_fail(err, SW_E_UNREACHABLE, "'%s' on %s is over", stream->command, stream->host);
+        return sw_fail(err, SW_E_UNREACHABLE, "'%s' on %s has ended", stream->command, stream->host);
     status = ssh_process_wait(&stream->process, &said, sw_monotonic_ms() + 2000);
     if (status == 255 && !stream->local)
         return sw_ssh_explain(&stream->target, sw_buf_text(&said), err);

@@ -62,7 +62,7 @@ static ssize_t next_bytes(struct outgoing *out, const char **bytes, struct sw_er
         got = pread(piece->fd, out->chunk, left < CHUNK ? left : CHUNK,
                     piece->offset + (int64_t)out->piece_sent);
         if (got <= 0)
-            return sw_fail(err, SW_E_IO, "cannot read what is to be sent: %s",
+            return sw_fail(err, SW_E_IO, "cannot read the data to send: %s",
                            got < 0 ? strerror(errno) : "the file has become shorter");
         out->chunk_length = (size_t)got;
         out->chunk_sent = 0;
@@ -328,7 +328,7 @@ static int give_up(struct sw_ssh *ssh, enum step step, const struct ssh_exchange
 {
     reply->fate = call->out.head_sent < call->out.head.length ? SW_SSH_NOT_STARTED : SW_SSH_MAYBE;
     if (call->output.interrupted)
-        sw_fail(err, SW_E_INTERRUPTED, "the receiver wanted no more of the output");
+        sw_fail(err, SW_E_INTERRUPTED, "the receiver closed the output");
     else if (step == BROKEN)
         broken(ssh, call, reply, err);
     else if (step == GOES_ON)

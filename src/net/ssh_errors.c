@@ -28,26 +28,26 @@ struct words {
 };
 
 #define NEEDS_A_PERSON \
-    "takes none of our keys; it would take a password or a second factor, which cannot be typed here"
+    "accepts none of your keys; it wants a password or a second factor, which cannot be typed here"
 
 static const struct words table[] = {
     { "REMOTE HOST IDENTIFICATION HAS CHANGED", SW_E_REFUSED,
-      "shows another host key than the one we know: the connection may be intercepted",
+      "has a different host key than the known one: the connection may be intercepted",
       REMOVE_OLD_KEY },
-    { "host key has changed", SW_E_REFUSED, "shows another host key than the one we know",
+    { "host key has changed", SW_E_REFUSED, "has a different host key than the known one",
       REMOVE_OLD_KEY },
-    { "host key is known for", SW_E_REFUSED, "has a host key that we do not know yet", LEARN_KEY },
-    { "Host key verification failed", SW_E_REFUSED, "has a host key that we do not know yet",
+    { "host key is known for", SW_E_REFUSED, "has an unknown host key", LEARN_KEY },
+    { "Host key verification failed", SW_E_REFUSED, "has an unknown host key",
       LEARN_KEY },
     { "Bad owner or permissions on", SW_E_SPEC, "is not tried: ssh refuses its configuration file",
       MEND_CONFIG },
     { "bad configuration option", SW_E_SPEC, "is not tried: ssh refuses its configuration file",
       MEND_CONFIG },
-    { "are too open", SW_E_CREDENTIAL, "was not shown the key: other people may read its file",
+    { "are too open", SW_E_CREDENTIAL, "was not offered the key: others can read its file",
       PROTECT_KEY },
-    { "bad permissions", SW_E_CREDENTIAL, "was not shown the key: other people may read its file",
+    { "bad permissions", SW_E_CREDENTIAL, "was not offered the key: others can read its file",
       PROTECT_KEY },
-    { "incorrect passphrase", SW_E_CREDENTIAL, "was not shown the key: it needs a passphrase",
+    { "incorrect passphrase", SW_E_CREDENTIAL, "was not offered the key: it needs a passphrase",
       UNLOCK_KEY },
     { "Too many authentication failures", SW_E_CREDENTIAL,
       "was offered too many keys before the right one", NAME_ONE_KEY },
@@ -55,7 +55,7 @@ static const struct words table[] = {
     { "(keyboard-interactive", SW_E_CREDENTIAL, NEEDS_A_PERSON, MEET_POLICY },
     { ",password", SW_E_CREDENTIAL, NEEDS_A_PERSON, MEET_POLICY },
     { "(password", SW_E_CREDENTIAL, NEEDS_A_PERSON, MEET_POLICY },
-    { "Permission denied", SW_E_CREDENTIAL, "takes none of our keys", OTHER_KEY },
+    { "Permission denied", SW_E_CREDENTIAL, "accepts none of your keys", OTHER_KEY },
     { "account has expired", SW_E_CREDENTIAL, "says that the account has expired", NO_WAY },
     { "account is currently not available", SW_E_CREDENTIAL, "does not allow this account to log in",
       NO_WAY },
@@ -129,7 +129,7 @@ static int hint_remove_old_key(const struct sw_ssh_target *target, struct sw_err
         sw_buf_addf(&command, "-R '[%s]:%d'", target->host, target->port);
     else
         sw_buf_addf(&command, "-R %s", target->host);
-    return sw_hint(err, "ask the administrators; if the change is right, run: %s",
+    return sw_hint(err, "ask the administrators; if the change is intended, run: %s",
                    sw_buf_text(&command));
 }
 
@@ -141,8 +141,8 @@ static int hint_by_hand(const struct sw_ssh_target *target, struct sw_error *err
     if (!target->control_path)
         return sw_hint(err, "name the right key with SSH_KEY_PATH or install it: ssh-copy-id %s",
                        sw_buf_text(&login));
-    return sw_hint(err, "name the right key with SSH_KEY_PATH or install it (ssh-copy-id); or log in "
-                   "once by hand, and we use that connection: "
+    return sw_hint(err, "name the right key with SSH_KEY_PATH or install it (ssh-copy-id); or log in once "
+                        "by hand to share that connection: "
                    "ssh -fNM -S %s -o ControlPersist=8h %s", target->control_path,
                    sw_buf_text(&login));
 }
@@ -170,7 +170,7 @@ static int hint(const struct words *row, const struct sw_ssh_target *target, con
     case CHECK_PORT: return sw_hint(err, "check host and port, and that sshd runs there");
     case CHECK_NETWORK: return sw_hint(err, "check the network (VPN?) and the host's state");
     case TRY_LATER: return sw_hint(err, "try again in a moment");
-    case MEND_CONFIG: return sw_hint(err, "see what `ssh -v %s` says", sw_buf_text(&login));
+    case MEND_CONFIG: return sw_hint(err, "see the output of `ssh -v %s`", sw_buf_text(&login));
     case NO_WAY: break;
     }
     return -1;

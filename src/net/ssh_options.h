@@ -22,9 +22,9 @@
       .help = "file of known host keys" }, \
     { "accept_new", SW_FLAG, SW_CONNECTION, SW_FILLS(TYPE, ssh.accept_new), .initial = "false", \
       .env = PREFIX "ACCEPT_NEW_HOSTS", \
-      .help = "learn the key of a host never seen; a changed key never passes" }, \
+      .help = "accept the key of an unknown host; a changed key is always refused" }, \
     { "connect_timeout", SW_DURATION, SW_CONNECTION, SW_FILLS(TYPE, ssh.connect_ms), .initial = "20s", \
-      .help = "how long a host may take to let ssh in" }, \
+      .help = "how long a host may take to accept ssh" }, \
     { "keep_connection", SW_DURATION, SW_CONNECTION, SW_FILLS(TYPE, ssh.persist_ms), .initial = "10m", \
       .env = PREFIX "KEEP_CONNECTION", \
       .help = "how long an idle ssh login stays for the next command" }

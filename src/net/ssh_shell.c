@@ -97,9 +97,9 @@ static int explain_end(struct sw_ssh *ssh, struct sw_error *err)
 
     if (status == 255 && !ssh->local)
         return ssh_explain_current(ssh, sw_buf_text(&ssh->shell_said), err);
-    sw_fail(err, SW_E_REFUSED, "%s let us in, but its login shell ran no command (exit %d): %.300s",
+    sw_fail(err, SW_E_REFUSED, "%s accepted the login, but its shell ran no command (exit %d): %.300s",
             sw_ssh_host(ssh), status, sw_buf_text(&ssh->shell_said));
-    return sw_hint(err, "`ssh %s true` must work without a question", sw_ssh_host(ssh));
+    return sw_hint(err, "`ssh %s true` must work without a prompt", sw_ssh_host(ssh));
 }
 
 bool ssh_shell_lives(const struct sw_ssh *ssh)
@@ -157,9 +157,9 @@ int ssh_shell_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
         if (fresh)
             break;
     }
-    sw_fail(err, SW_E_UNREACHABLE, "%s let us in, but its shell did not answer in time",
+    sw_fail(err, SW_E_UNREACHABLE, "%s accepted the login, but its shell did not answer in time",
             sw_ssh_host(ssh));
-    return sw_hint(err, "try `ssh %s true`: a login script may wait for something",
+    return sw_hint(err, "try `ssh %s true`: a login script may be waiting for input",
                    sw_ssh_host(ssh));
 }
 

@@ -100,7 +100,7 @@ static const char *wrong_answer(const struct sw_http_reply *reply, const char *k
     if (extensions && *extensions)
         return "it uses a WebSocket extension that was not asked for";
     if (*chosen ? !was_offered(protocols, *chosen) : protocols != NULL)
-        return "it speaks none of the WebSocket protocols that were offered";
+        return "it accepts none of the offered WebSocket protocols";
     return NULL;
 }
 
@@ -303,7 +303,7 @@ static void ping(struct sw_websocket *ws)
     int64_t now_ms = sw_monotonic_ms();
 
     if (ws->asked_ms && !ws->busy && now_ms - ws->asked_ms > SILENCE_MS)
-        end_with(ws, "the server is silent for more than a minute");
+        end_with(ws, "no data from the server for a minute");
     if (ws->over || now_ms - ws->pinged_ms < SW_WEBSOCKET_WAKE_MS || sw_websocket_unsent(ws))
         return;
     ws->pinged_ms = now_ms;

@@ -35,15 +35,14 @@ static const char *const never[] = {
     ".vscode", ".cache", ".eggs", ".slipway",
 };
 
-/* What usually holds a credential; patterns over one name, folders end in '/'. */
-static const char *const secret[] = {
+const char *const sw_credential_names[] = {
     ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
     ".git-credentials", ".pypirc", ".npmrc", ".dockercfg", ".s3cfg", ".boto", "*.kubeconfig",
-    ".aws/", ".ssh/", ".kube/", ".gnupg/", ".docker/", ".azure/", ".gcloud/", ".ngc/",
+    ".aws/", ".ssh/", ".kube/", ".gnupg/", ".docker/", ".azure/", ".gcloud/", ".ngc/", NULL
 };
 /* ... but these are made to be shown. */
-static const char *const harmless[] = { "*.example", "*.sample", "*.template", "*.dist", "*.pub" };
+static const char *const harmless[] = { "*.example", "*.sample", "*.template", "*.dist", "*.pub", NULL };
 
 struct selecting {
     const struct sw_bundle_rules *rules;
@@ -72,9 +71,9 @@ static bool is_never(const char *name)
     return sw_text_ends(name, ".pyc") || sw_text_ends(name, ".egg-info");
 }
 
-static bool fits_one(const char *const *patterns, size_t count, const char *name, bool is_folder)
+static bool fits_one(const char *const *patterns, const char *name, bool is_folder)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; patterns[i]; i++) {
         size_t length = strlen(patterns[i]);
         bool of_folder = patterns[i][length - 1] == '/';
         sw_autofree char *pattern = sw_strndup(patterns[i], length - of_folder);
@@ -87,8 +86,7 @@ static bool fits_one(const char *const *patterns, size_t count, const char *name
 
 static bool is_secret(const char *name, bool is_folder)
 {
-    return fits_one(secret, SW_COUNT(secret), name, is_folder) &&
-           !fits_one(harmless, SW_COUNT(harmless), name, is_folder);
+    return fits_one(sw_credential_names, name, is_folder) && !fits_one(harmless, name, is_folder);
 }
 
 /* Does `include` name this file, or one in this folder, letter for letter? */
@@ -181,13 +179,13 @@ static bool is_kept_back(struct selecting *s, const char *path, const char *name
     if (!is_secret(name, is_folder))
         return false;
     if (!is_named(s->rules->include, path, is_folder)) {
-        note(s, path, "is left out: it usually holds credentials ('secrets:' hands them over; "
-                      "code.include takes it when it names it)");
+        note(s, path, "is left out: it usually contains credentials (use 'secrets:'; code.include sends "
+                      "it if it names it)");
         return true;
     }
     if (!is_folder)
-        note(s, path, "travels with the job although it usually holds credentials: code.include "
-                      "names it");
+        note(s, path, "is sent with the job although it usually contains credentials: code.include names "
+                      "it");
     return false;
 }
 
@@ -219,7 +217,7 @@ static int add_link(struct selecting *s, const char *path, const struct stat *in
     /* One that leads out of the tree would lead nowhere, there. */
     if (!s->rules->whole && !sw_archive_link_stays_inside(path, target)) {
         s->list->ignored++;
-        note(s, path, "is left out: it is a link that leads out of the code");
+        note(s, path, "is left out: it links to outside the code folder");
         return 0;
     }
     return add(s, path, info, sw_strdup(target));
@@ -246,7 +244,7 @@ static int visit_entry(struct selecting *s, const char *path, const char *name, 
     struct stat info;
 
     if (lstat(whole, &info) < 0)
-        return errno == ENOENT ? 0 : sw_fail_errno(s->err, SW_E_IO, "cannot look at '%s'", whole);
+        return errno == ENOENT ? 0 : sw_fail_errno(s->err, SW_E_IO, "cannot access '%s'", whole);
     if (!s->rules->whole && (is_left_out(s, path, name, S_ISDIR(info.st_mode)) ||
                              is_kept_back(s, path, name, S_ISDIR(info.st_mode)))) {
         s->list->ignored++;
@@ -259,7 +257,7 @@ static int visit_entry(struct selecting *s, const char *path, const char *name, 
     if (S_ISREG(info.st_mode))
         return add(s, path, &info, NULL);
     s->list->ignored++;
-    note(s, path, "is left out: it is neither file, folder nor link");
+    note(s, path, "is left out: it is not a file, folder or link");
     return 0;
 }
 
@@ -274,7 +272,7 @@ static int visit(struct selecting *s, const char *folder, int depth)
         return sw_fail_errno(s->err, SW_E_NOT_FOUND, "cannot read the code in '%s'", whole);
     if (depth > DEPTH_MAX) {
         closedir(dir);
-        return sw_fail(s->err, SW_E_SPEC, "'%s' is too deep", whole);
+        return sw_fail(s->err, SW_E_SPEC, "'%s' is nested too deeply", whole);
     }
     read_ignore_file(s, folder);
     for (struct dirent *entry; result == 0 && (entry = readdir(dir));) {
@@ -308,7 +306,7 @@ int sw_bundle_select(const struct sw_bundle_rules *rules, struct sw_bundle_list 
     if (out->bytes > s.most_bytes) {
         sw_autofree char *what = sw_bundle_describe(out);
 
-        sw_fail(err, SW_E_SPEC, "the code in '%s' is too large to travel with the job: %s",
+        sw_fail(err, SW_E_SPEC, "the code in '%s' is too large to send with the job: %s",
                 rules->root, what);
         return sw_hint(err, "leave data out with `code.exclude` or .gitignore, and name it under "
                             "`inputs`");
@@ -334,7 +332,7 @@ char *sw_bundle_describe(const struct sw_bundle_list *list)
         order[i] = &list->items[i];
     qsort(order, list->count, sizeof *order, largest_first);
     sw_size_format(list->bytes, size);
-    sw_buf_addf(&out, "%zu files, %s", list->count, size);
+    sw_buf_addf(&out, "%zu file%s, %s", list->count, sw_text_plural((double)list->count), size);
     if (list->ignored)
         sw_buf_addf(&out, ", %zu left out", list->ignored);
     for (size_t i = 0; i < list->count && i < LARGE_NAMED && order[i]->size >= LARGE_BYTES; i++) {

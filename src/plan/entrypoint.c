@@ -14,6 +14,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/setup.h"
 
 /* ---- the payload --------------------------------------------------------------------------- */
 
@@ -102,6 +103,7 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
         payload->code = sw_json_object(SW_STR("archive", "code.tar.gz"));
     if (set_command(payload, plan, err) < 0)
         return NULL;
+    sw_setup_add(payload, plan);
     return sw_take(payload);
 }
 
@@ -160,6 +162,19 @@ static void describe_command(struct sw_buf *out, const struct sw_payload *payloa
     }
 }
 
+static void describe_setup(struct sw_buf *out, const char *text)
+{
+    const char *label = "setup";
+
+    while (text && *text) {
+        size_t length = strcspn(text, "\n");
+
+        sw_buf_addf(out, "%-8s %.*s\n", label, (int)length, text);
+        text += length + (text[length] == '\n');
+        label = "";
+    }
+}
+
 void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload)
 {
     const char *of = payload->args ? "args" : "config";
@@ -172,6 +187,7 @@ void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload
     describe_places(out, "input   ", payload->config_inputs, of);
     if (payload->config)
         sw_buf_add(out, "config   written at {config_path}, URIs inside replaced by local paths\n");
+    describe_setup(out, sw_setup_text(payload));
     describe_command(out, payload);
     describe_entries(out, "output  ", payload->outputs, "path", "to");
     describe_places(out, "output  ", payload->config_outputs, of);

@@ -134,7 +134,7 @@ char *sw_mount_clone(const struct sw_mount *mount, const char *cache, const char
     line = strstr(sw_buf_text(&said), "mount ");
     path = code == 0 && line ? strstr(line, own ? own : cache) : NULL;
     if (!path) {
-        sw_fail(err, SW_E_SPEC, "a mount cannot be had: %.400s", sw_buf_text(&said));
+        sw_fail(err, SW_E_SPEC, "cannot prepare a mount: %.400s", sw_buf_text(&said));
         return sw_null(sw_hint(err,
                                "check address and ref; `git ls-remote %.150s` shows what git says",
                                mount->source));

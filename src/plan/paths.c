@@ -340,7 +340,7 @@ int sw_paths_check_outputs(const json_t *outputs, struct sw_error *err)
             if (strcmp(paths->items[k].place, name) == 0) {
                 sw_fail(err, SW_E_SPEC, "outputs '%s' and '%s' would both be '%s' in the results",
                         paths->items[k].declared, path, *name ? name + 1 : "/");
-                return sw_hint(err, "rename one of them, or say with `to:` where it goes");
+                return sw_hint(err, "rename one of them, or give it a destination with `to:`");
             }
         add(paths, path, sw_take(name));
     }

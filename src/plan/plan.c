@@ -17,6 +17,7 @@
 #include "core/id.h"
 #include "core/mount.h"
 #include "plan/paths.h"
+#include "plan/setup.h"
 
 static struct sw_plan *plan_new(void)
 {
@@ -36,6 +37,7 @@ void sw_plan_free(struct sw_plan *plan)
     free(plan->gpu_type);
     free(plan->cache);
     json_decref(plan->argv);
+    json_decref(plan->setup);
     json_decref(plan->env);
     json_decref(plan->secrets);
     json_decref(plan->inputs);
@@ -117,13 +119,14 @@ static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error
 
     plan->command = sw_strdup(sw_json_str(job, "command"));
     plan->python = json_incref(json_object_get(job, "python"));
+    plan->setup = json_incref(json_object_get(job, "setup"));
     if (json_is_array(argv) && json_array_size(argv) > 0)
         plan->argv = json_deep_copy(argv);
     if (!plan->argv && !plan->python && sw_text_empty(plan->command)) {
         sw_fail(err, SW_E_SPEC, "nothing to run: the job has no command");
         return sw_hint(err, "set 'command:' in the job file, or give it after `--`");
     }
-    return 0;
+    return sw_setup_check(plan, err);
 }
 
 /* {"path": "from"} or {"path": {"from": ...}} -> array of {"path","from",...}; a plain list of
@@ -206,7 +209,7 @@ static int plan_environment(struct sw_plan *plan, const json_t *job, struct sw_e
     plan->notify = json_incref(json_object_get(job, "notify"));
     json_array_foreach(plan->secrets, i, name)
         if (json_object_get(plan->env, json_string_value(name)))
-            return sw_fail(err, SW_E_SPEC, "%s is a secret and has a value in 'env' too: keep one",
+            return sw_fail(err, SW_E_SPEC, "%s is both a secret and a value in 'env': keep one",
                            json_string_value(name));
     return 0;
 }

@@ -23,6 +23,7 @@ struct sw_plan {
     char *image;               /* NULL: none */
     char *command;             /* shell text, or NULL when argv is given */
     json_t *argv;              /* array of texts, or NULL */
+    json_t *setup;             /* array of texts: shell commands that run before it; or NULL */
     char *workdir;             /* absolute on the client, or as the user wrote it; NULL: default */
     char *base_dir;            /* folder that relative paths of the job file start from */
     int splits;                /* how many jobs like it are in its group; 0: it is in none */
@@ -105,6 +106,9 @@ void sw_plan_keep_watched(json_t *json);
 /* The first key, as the job file calls it, in which two plans (as JSON) ask for different jobs; owned.
  * NULL: they mean the same. */
 char *sw_plan_difference(const json_t *first, const json_t *second);
+
+/* All of them: an array of {"key","first","second"}, null where one has none; owned. */
+json_t *sw_plan_differences(const json_t *first, const json_t *second);
 
 /* Are CPUs and memory of one machine (0: not known) enough for a node of it? SW_E_REFUSED names both
  * numbers; `machine` is "this machine", "the engine". */

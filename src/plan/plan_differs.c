@@ -119,3 +119,51 @@ char *sw_plan_difference(const json_t *first, const json_t *second)
 
     return first_difference(one, other);
 }
+
+/* Every leaf in which they differ, added to `list`. `path` is left as it was. */
+static void add_differences(json_t *list, struct sw_buf *path, const json_t *one, const json_t *other)
+{
+    const json_t *const sides[] = { one, other };
+    size_t length = path->length;
+    const char *key;
+    json_t *value;
+
+    if (is_same(one, other))
+        return;
+    if ((one && !json_is_object(one)) || (other && !json_is_object(other))) {
+        json_array_append_new(list, sw_json_object(
+            SW_STR("key", sw_buf_text(path)), SW_SUB("first", one ? json_incref((json_t *)one) : json_null()),
+            SW_SUB("second", other ? json_incref((json_t *)other) : json_null())));
+        return;
+    }
+    for (size_t i = 0; i < SW_COUNT(sides); i++)
+        json_object_foreach((json_t *)sides[i], key, value) {
+            const json_t *there = json_object_get(sides[1 - i], key);
+
+            if (i == 1 && there)
+                continue;                    /* seen from the other side */
+            sw_path_add_key(path, key);
+            add_differences(list, path, i ? there : value, i ? value : there);
+            path->length = length;
+            path->data[length] = '\0';
+        }
+}
+
+json_t *sw_plan_differences(const json_t *first, const json_t *second)
+{
+    sw_auto(json) json_t *one = as_asked(first), *other = as_asked(second);
+    const json_t *const sides[] = { one, other };
+    json_t *list = json_array(), *value;
+    const char *key;
+
+    for (size_t i = 0; i < SW_COUNT(sides); i++)
+        json_object_foreach((json_t *)sides[i], key, value) {
+            sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+
+            if (!counts(key) || (i == 1 && json_object_get(one, key)))
+                continue;
+            sw_buf_add(&path, name_of(key, sw_json_str(sides[i], "platform")));
+            add_differences(list, &path, json_object_get(one, key), json_object_get(other, key));
+        }
+    return list;
+}

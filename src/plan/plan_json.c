@@ -34,7 +34,7 @@ static const struct plan_field {
     WATCHED(notify, DOCUMENT), ROW(watcher, DOCUMENT), ROW(avoid, DOCUMENT), ROW(checkpoint, DOCUMENT),
     ROW(code, DOCUMENT), ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT), ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT), ROW(cache, TEXT),
-    WATCHED(mounts, DOCUMENT), WATCHED(rules, DOCUMENT), ROW(settings, DOCUMENT),
+    WATCHED(mounts, DOCUMENT), WATCHED(rules, DOCUMENT), ROW(settings, DOCUMENT), ROW(setup, DOCUMENT),
 #undef ROW
 #undef WATCHED
 };
@@ -121,7 +121,7 @@ struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err)
     const char *id = sw_json_str(json, "job_id");
 
     if (!id || strlen(id) > SW_ID_MAX)
-        return sw_null(sw_fail(err, SW_E_INTERNAL, "the stored plan names no job"));
+        return sw_null(sw_fail(err, SW_E_INTERNAL, "the stored plan has no job"));
     snprintf(plan->job_id, sizeof plan->job_id, "%s", id);
     for (size_t i = 0; i < SW_COUNT(fields); i++) {
         json_t *value = json_object_get(json, fields[i].key);

@@ -118,7 +118,7 @@ static int refuse(const struct sw_plan *plan, const char *key, const char *path,
     where = sw_plan_where(plan, sw_buf_text(&named));
     sw_fail(err, SW_E_SPEC, "%s%s: all %d splits would write to '%s'", where, sw_buf_text(&named),
             plan->splits, to);
-    return sw_hint(err, "write " ID " into it, so that each has a place of its own");
+    return sw_hint(err, "add " ID " to it, so that each has its own place");
 }
 
 int sw_plan_check_splits(const struct sw_plan *plan, struct sw_error *err)

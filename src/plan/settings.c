@@ -268,8 +268,8 @@ static int check_whole(const struct sw_plan *plan, const struct sw_secrets *secr
         if (!sw_json_bool(row, "secret", false) || !name || strcmp(name, session) == 0 ||
             has(secrets, name))
             continue;
-        sw_fail(err, SW_E_CREDENTIAL, "%s, which the job's data needs, was found in %s when it was "
-                "submitted, and is not there now", name, from ? from : "?");
+        sw_fail(err, SW_E_CREDENTIAL, "%s, which the job's data needs, was in %s at submit and is missing "
+                                      "now", name, from ? from : "?");
         return sw_hint(err, "make it available there again, then: slipway retry %s", plan->job_id);
     }
     return 0;

@@ -126,6 +126,7 @@ struct sw_platform {
     bool queues;                             /* reconcile() starts its waiting jobs and ends ranks */
     bool shares;                             /* a connection takes its time: commands use a watcher's */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
+    bool terminals;                          /* exec_open() gives a terminal where its caller has one */
     bool one_log;                            /* of all attempts that it makes by itself: they go on in it */
     int retry_max;                           /* new attempts when the job file does not say; 0: 3 */
 
@@ -259,6 +260,12 @@ struct sw_platform {
     /* Start a command beside a running replica, with its environment and GPUs; *out is owned by the
      * caller. The terminal is the caller's, too. Optional. */
     int (*exec_open)(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                     struct sw_stream **out, struct sw_error *err);
+
+    /* Connect to a TCP port that a running replica listens at, on the loopback address of its own place; *out
+     * is owned by the caller. read() puts what comes as output 1, and words about a failure as output 2.
+     * Optional. */
+    int (*port_open)(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
                      struct sw_stream **out, struct sw_error *err);
 
     /* What carries our mark and belongs to no job of this store: JSON array of {"what","where",

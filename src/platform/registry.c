@@ -59,7 +59,7 @@ const struct sw_platform *sw_platform_need(const char *name, struct sw_error *er
     for (size_t i = 0; i < SW_COUNT(platforms); i++)
         names[i] = platforms[i]->name;
     nearest = sw_text_nearest(name, names, SW_COUNT(names));
-    sw_fail(err, SW_E_NOT_FOUND, "there is no platform '%s'", name);
+    sw_fail(err, SW_E_NOT_FOUND, "unknown platform '%s'", name);
     if (nearest)
         sw_hint(err, "did you mean '%s'? `slipway platforms` lists them", nearest);
     else

@@ -389,7 +389,7 @@ struct sw_archive_stream *archive_stream_open(int fd, const char *name, struct s
         if ((codec->open ? codec->open(s) : program_open(s, codec->program)) == 0)
             break;
         free(s);
-        return sw_null(sw_fail(err, SW_E_IO, "cannot begin to unpack '%s'", name));
+        return sw_null(sw_fail(err, SW_E_IO, "cannot unpack '%s'", name));
     }
     return &s->head;
 }

@@ -239,7 +239,7 @@ static int unpack_bytes(const struct zip *zip, struct zip_unpacking *u, struct s
     if (deflated)
         inflateEnd(&z);
     if (result == 0 && (u->size != u->entry->size || u->crc != u->entry->crc))
-        return broken(err, "a member's length or checksum does not hold");
+        return broken(err, "a member's length or checksum is wrong");
     return result;
 }
 

@@ -160,16 +160,16 @@ static int refresh(struct runner *runner, struct cache_visit *visit, const struc
         visit->same++;
     }
     if (visit->same && (visit->is_folder ? visit->only_count == 0 : true)) {
-        runner_log("input %s: %lld files from the shared cache", visit->request->uri,
-                   (long long)visit->same);
+        runner_log("input %s: %lld file%s from the shared cache", visit->request->uri,
+                   (long long)visit->same, sw_text_plural((double)visit->same));
         return 0;
     }
     if (sw_mkdirs(visit->is_folder ? visit->path : folder, 0777, err) < 0)
         return -1;
     result = runner_copy_counted(runner, RUNNER_IN, visit->request->uri, visit->path, &rules, &report, err);
-    runner_log("input %s: %lld files, %lld bytes fetched into the shared cache, %lld were there",
-               visit->request->uri, (long long)report.files, (long long)report.bytes,
-               (long long)visit->same);
+    runner_log("input %s: %lld file%s, %lld bytes fetched into the shared cache, %lld cached",
+               visit->request->uri, (long long)report.files, sw_text_plural((double)report.files),
+               (long long)report.bytes, (long long)visit->same);
     return result;
 }
 

@@ -147,8 +147,9 @@ static int transfer(struct runner *runner, const struct runner_fetch_request *re
         return -1;
     result = runner_copy_counted(runner, RUNNER_IN, request->uri, to, &rules, &report, err);
     if (result == 0)
-        runner_log("input %s: %lld files, %lld bytes fetched, %lld already here", request->uri,
-                   (long long)report.files, (long long)report.bytes, (long long)report.same);
+        runner_log("input %s: %lld file%s, %lld bytes fetched, %lld already here", request->uri,
+                   (long long)report.files, sw_text_plural((double)report.files),
+                   (long long)report.bytes, (long long)report.same);
     return result;
 }
 
@@ -162,7 +163,7 @@ static char *fetch_remote(struct runner *runner, const struct runner_fetch_reque
     if (!runner_transfers(runner, err) || sw_transfer_stat(runner->client, request->uri, &object, err) < 0)
         return NULL;
     if (object.kind == SW_OBJECT_NONE)
-        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", request->uri));
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "nothing at '%s'", request->uri));
     is_folder = object.kind == SW_OBJECT_FOLDER;
     if (runner->payload->cache_dir && sw_text_starts(request->uri, "s3://") && !request->no_cache) {
         struct sw_error why = { 0 };

@@ -187,7 +187,7 @@ static struct lease *try_to_take(const char *path, int64_t generation, int64_t l
 
     if (fd < 0) {
         if (errno != EEXIST)
-            sw_fail_errno(err, SW_E_IO, "cannot make the lock '%s'", file);
+            sw_fail_errno(err, SW_E_IO, "cannot create the lock '%s'", file);
         return NULL;
     }
     if (youngest(path, 0) > generation) {        /* we looked long ago; the line has moved on */

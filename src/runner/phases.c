@@ -74,7 +74,7 @@ static int run_phase(struct runner *runner, const struct runner_phase *phase,
         return -1;
     }
     if (child.killed)
-        return sw_fail(err, SW_E_TIMEOUT, "%s was not done in the time that a stop leaves",
+        return sw_fail(err, SW_E_TIMEOUT, "%s did not finish within the grace time",
                        phase->name);
     return sw_fail(err, SW_E_INTERRUPTED, "%s was ended by signal %d", phase->name,
                    WIFSIGNALED(status) ? WTERMSIG(status) : 0);

@@ -365,7 +365,7 @@ int runner_prepare(struct runner *runner, struct sw_error *err)
 
     if (sw_mkdirs(folder, 0777, err) < 0) {
         sw_hint(err, "set TAO_RESULTS_ROOT to a folder that the job may write to");
-        return sw_wrap(err, "cannot make the job's folder");
+        return sw_wrap(err, "cannot create the job's folder");
     }
     if (lease_take(lock, &rules, &lease, err) < 0)
         return -1;

@@ -48,7 +48,7 @@ int runner_probe(struct runner *runner, struct sw_error *err)
         sw_autofree char *to = said ? sw_fill_word(said, &(struct sw_fill){ .rank = rank }) : NULL;
 
         if (!sw_text_empty(to) && probe_one(runner, entry, to, err) < 0)
-            return sw_wrap(err, "the output '%s' could not be brought to '%s'",
+            return sw_wrap(err, "the output '%s' cannot be copied to '%s'",
                            sw_json_str(entry, "path"), to);
     }
     runner->tally->probing = false;

@@ -103,11 +103,11 @@ int runner_redact_begin(struct runner_redaction *redaction, struct sw_error *err
     if (!needed)
         return 0;
     if (pipe2(out, O_CLOEXEC) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe for the log");
+        return sw_fail_errno(err, SW_E_IO, "cannot create a pipe for the log");
     if (pipe2(errors, O_CLOEXEC) < 0) {
         close(out[0]);
         close(out[1]);
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe for the log");
+        return sw_fail_errno(err, SW_E_IO, "cannot create a pipe for the log");
     }
     redaction->pump = fork();
     if (redaction->pump == 0)

@@ -91,9 +91,10 @@ static void bring_back(struct runner *runner, const char *folder)
         return;
     if (runner_copy_counted(runner, RUNNER_IN, from, folder, &(struct sw_copy_rules){ .recursive = true },
                      &report, &why) < 0)
-        runner_log("checkpoints could not be brought back from %s: %s", from, why.message);
+        runner_log("checkpoints not fetched from %s: %s", from, why.message);
     else
-        runner_log("%lld files brought back from %s", (long long)report.files, from);
+        runner_log("%lld file%s fetched from %s", (long long)report.files,
+                   sw_text_plural((double)report.files), from);
 }
 
 int runner_resume(struct runner *runner, struct sw_error *err)
@@ -118,7 +119,7 @@ int runner_resume(struct runner *runner, struct sw_error *err)
     }
     if (!runner->resume_from)
         return 0;
-    runner_log("going on from the checkpoint %s", runner->resume_from);
+    runner_log("continuing from %s", runner->resume_from);
     if (runner->config)
         fill_in(runner->config, runner->resume_from);
     return 0;

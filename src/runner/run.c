@@ -127,7 +127,7 @@ static pid_t start(const struct runner *runner, const struct runner_redaction *r
     pid_t pid;
 
     if (!words[0])
-        return sw_fail(err, SW_E_SPEC, "the payload holds no command");
+        return sw_fail(err, SW_E_SPEC, "the payload has no command");
     pid = sw_proc_start(become_command, &command, &why, err);
     return pid < 0 && why.error ? start_failed(runner, words, &why, result, err) : pid;
 }

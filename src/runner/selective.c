@@ -184,7 +184,7 @@ json_t *runner_selected(const char *annotation, const char *said, const json_t *
     }
     if (json_array_size(list) == 0)
         return sw_null(sw_fail(err, SW_E_SPEC,
-                               "the annotation '%s' names no file under the given keys",
+                               "the annotation '%s' has no files under these keys",
                                annotation));
     return sw_take(list);
 }

@@ -233,12 +233,12 @@ static int copy(struct runner *runner, const struct sync_output *output, bool la
     int result = runner_copy_counted(runner, RUNNER_OUT, output->path, output->to, &rules, &report, err);
 
     if (report.files || last)
-        runner_log("%soutput %s: %lld files, %lld bytes brought to %s%s",
+        runner_log("%soutput %s: %lld file%s, %lld bytes sent to %s%s",
                    last && result == 0 ? warn_if_empty(runner, report.files + report.same) : "",
-                   output->path, (long long)report.files, (long long)report.bytes, output->to,
-                   last ? "" : " while it runs");
+                   output->path, (long long)report.files, sw_text_plural((double)report.files),
+                   (long long)report.bytes, output->to, last ? "" : " while it runs");
     if (last && report.left_out > said)
-        runner_log("output: %lld more are left out", (long long)(report.left_out - said));
+        runner_log("output: %lld more not shown", (long long)(report.left_out - said));
     return result;
 }
 
@@ -256,7 +256,7 @@ static int bring(struct runner *runner, const struct sync_output *output,
     if (result && write_manifest(runner, output, result, outcome == 0, deadline_ms,
                                  outcome == 0 ? err : NULL) < 0)
         outcome = -1;
-    return outcome == 0 ? 0 : sw_wrap(err, "cannot bring '%s' to '%s'", output->path, output->to);
+    return outcome == 0 ? 0 : sw_wrap(err, "cannot copy '%s' to '%s'", output->path, output->to);
 }
 
 #define GONE "it went with the container of the attempt that made it"
@@ -283,7 +283,7 @@ static int bring_at_last(struct runner *runner, const struct sync_output *output
     while (bring(runner, output, result, deadline_ms, true, err) < 0) {
         if (!may_pass(err) || sw_monotonic_ms() + pause_ms > until)
             return -1;
-        runner_log("%s; it is tried again", err->message);
+        runner_log("%s; trying again", err->message);
         sw_sleep_ms(pause_ms);
         pause_ms = pause_ms < PAUSE_MOST_MS ? pause_ms * 2 : PAUSE_MOST_MS;
     }
@@ -347,7 +347,7 @@ int runner_sync(struct runner *runner, const struct runner_result *result, int64
     }
     runner->tally->collect_ms = sw_monotonic_ms() - begun;
     if (outcome == 0 && runner->only_collect && runner->tally->empty_outputs && !runner->tally->files_found)
-        return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of the outputs: " GONE);
+        return sw_fail(err, SW_E_NOT_FOUND, "the outputs are gone: " GONE);
     return outcome;
 }
 
@@ -377,7 +377,7 @@ static void bring_settled(struct runner *runner, const json_t *entry, bool first
     if (!output_of(runner, entry, &output) || (runner->scratch.rank != 0 && !output.each_rank))
         return;
     if (bring(runner, &output, NULL, 0, first, &why) < 0)
-        runner_log("%s; it is tried again", why.message);
+        runner_log("%s; trying again", why.message);
     else
         runner->tally->synced_at_ms = sw_now_ms();
 }

@@ -45,7 +45,12 @@ int spec_problems_report(const struct spec_problems *problems, struct sw_error *
                 problems->count - SPEC_PROBLEMS_SHOWN);
     else
         sw_fail(err, SW_E_SPEC, "%s", sw_buf_text(&problems->lines));
-    return sw_hint(err, "see `slipway schema` or slipway-job(5)");
+    return spec_hint_help(err);
+}
+
+int spec_hint_help(struct sw_error *err)
+{
+    return sw_hint(err, "'slipway help job' lists the keys, 'slipway help job KEY' explains one");
 }
 
 char *spec_shown(const char *text)

@@ -91,7 +91,7 @@ static json_t *check_section(struct spec_check *check, const struct sw_spec_plat
 
         if (profile_is_own_word(key))
             continue;
-        word = profile_word(platform, section, key, value, &own);
+        word = sw_profile_word(platform, section, key, value, &own);
         if (word)
             check_setting(check, platform, key, word, own, values);
         else
@@ -295,7 +295,7 @@ static void add_shared(struct walk *walk)
             continue;
         json_object_foreach(sw_document_value(walk->profiles->files[i]), section, object) {
             if (profile_platform_of_name(walk->check, section) || json_object_get(inherited, section) ||
-                belongs_to_a_platform(object))
+                belongs_to_a_platform(object) || strcmp(section, PROFILE_PRICES) == 0)
                 continue;
             json_object_foreach(object, key, value) {
                 profile_look_at(walk->check, walk->profiles, i, section);
@@ -312,7 +312,7 @@ static void note_foreign(struct walk *walk, const char *section)
     sw_autofree char *shown = spec_shown(section), *text = NULL;
 
     if (foreign->taken.length || foreign->unused.length) {
-        text = sw_format("profile [%s] has words of NeMo-Run%s%s%s%s", shown,
+        text = sw_format("profile [%s] uses NeMo-Run keys%s%s%s%s", shown,
                          foreign->taken.length ? ": " : "", sw_buf_text(&foreign->taken),
                          foreign->unused.length ? "; without effect here: " : "",
                          sw_buf_text(&foreign->unused));

@@ -11,11 +11,11 @@
  */
 #include "spec/profiles_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "core/slurm_time.h"
 
 /* ---- values that are written in another way ---------------------------------------------------- */
 
@@ -29,14 +29,13 @@ static json_t *mebibytes(const json_t *value)
 /* "1-04:30:00", "04:00:00": Slurm's own way. */
 static json_t *clock_time(const json_t *value)
 {
-    const char *text = json_string_value(value), *dash = text ? strchr(text, '-') : NULL;
-    unsigned days = 0, hours, minutes, seconds;
-    char out[32], rest;
+    const char *text = json_string_value(value);
+    int64_t ms = 0;
+    char out[32];
 
-    if (!text || (dash && sscanf(text, "%5u-", &days) != 1) ||
-        sscanf(dash ? dash + 1 : text, "%5u:%2u:%2u%c", &hours, &minutes, &seconds, &rest) != 3)
+    if (!text || !strchr(text, ':') || !sw_slurm_time_parse(text, &ms))
         return NULL;
-    sw_duration_format((((int64_t)days * 24 + hours) * 60 + minutes) * 60000 + (int64_t)seconds * 1000, out);
+    sw_duration_format(ms, out);
     return json_string(out);
 }
 
@@ -110,7 +109,6 @@ static const struct renamed {
     { "tunnel", "transport", NULL },
     { "remote_job_dir", "base_dir", NULL },
     { "batch_partition", "partition", NULL },
-    { "setup_lines", "setup", NULL },
     { "lustre_mount", "container_mounts", NULL },
     { "mounts", "volumes", node_mounts },
     { "pvcs", "volumes", claims },
@@ -159,7 +157,7 @@ static const char *rename_it(const struct sw_spec_platform *platform, const json
     return NULL;
 }
 
-const char *profile_word(const struct sw_spec_platform *platform, const json_t *section, const char *word,
+const char *sw_profile_word(const struct sw_spec_platform *platform, const json_t *section, const char *word,
                          const json_t *value, json_t **out)
 {
     const char *key = rename_it(platform, section, word, value, out);

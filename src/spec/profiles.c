@@ -38,7 +38,7 @@ static int check_sections(const struct sw_document *document, struct sw_error *e
 
             sw_path_add_key(&path, key);
             at = sw_document_place(document, sw_buf_text(&path));
-            sw_fail(err, SW_E_SPEC, "%s:%d:%d: '%s' stands outside of any section",
+            sw_fail(err, SW_E_SPEC, "%s:%d:%d: '%s' is outside any section",
                     sw_document_name(document), at.line, at.column, shown);
             return sw_hint(err, "put it below a section such as [slurm]");
         }
@@ -128,6 +128,41 @@ json_t *sw_profiles_rules(const struct sw_profiles *profiles)
             json_array_extend(all, rules);
     }
     return all;
+}
+
+static int check_price(const struct sw_document *document, const char *type, const json_t *price,
+                       struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    sw_autofree char *shown = spec_shown(type);
+    struct sw_position at;
+
+    if (json_is_number(price) && json_number_value(price) >= 0)
+        return 0;
+    sw_path_add_key(&path, PROFILE_PRICES);
+    sw_path_add_key(&path, type);
+    at = sw_document_place(document, sw_buf_text(&path));
+    sw_fail(err, SW_E_SPEC, "%s:%d:%d: the price of '%s' is not a number of 0 or more",
+        sw_document_name(document),
+            at.line, at.column, shown);
+    return sw_hint(err, "write the price of one GPU for one hour: H100 = 2.5");
+}
+
+json_t *sw_profiles_prices(const struct sw_profiles *profiles, struct sw_error *err)
+{
+    sw_auto(json) json_t *all = json_object();
+    const char *type;
+    json_t *price;
+
+    for (size_t i = 0; i < FILES; i++) {
+        json_object_foreach((json_t *)profile_section(profiles, i, PROFILE_PRICES), type, price) {
+            if (check_price(profiles->files[i], type, price, err) < 0)
+                return NULL;
+            if (!json_object_get(all, type))
+                json_object_set(all, type, price);
+        }
+    }
+    return sw_take(all);
 }
 
 const json_t *profile_section(const struct sw_profiles *profiles, size_t which,

@@ -7,6 +7,8 @@
 
 #include "spec/spec_internal.h"
 
+#define PROFILE_PRICES "prices"       /* the section of what GPUs cost: of no platform, and no variables */
+
 enum { PROJECT, HOME, FILES };
 enum { PROFILE_CHAIN_MAX = 32 };      /* sections that inherit one another; more is a mistake */
 
@@ -23,10 +25,6 @@ const json_t *profile_setting(const struct sw_profiles *profiles, const char *se
                               const char *key, size_t *which);
 /* The same for what it inherits: `inherit`, or NeMo-Run's `extends`. */
 const json_t *profile_parents(const struct sw_profiles *profiles, const char *section, size_t *which);
-/* profile_words.c: what `word` of this section is called here (its own word, or another), and its value, a
- * new reference in *out. NULL: it is one of NeMo-Run's that has no effect here. */
-const char *profile_word(const struct sw_spec_platform *platform, const json_t *section, const char *word,
-                         const json_t *value, json_t **out);
 bool profile_is_own_word(const char *key);      /* it says what the section is, not what a job wants */
 /* "lepton_sft" and "lepton" -> lepton: the longest platform name that fits. */
 const struct sw_spec_platform *profile_platform_of_name(const struct spec_check *check,

@@ -146,6 +146,8 @@ static json_t *schema_of(const struct sw_option *row, struct sw_buf *path)
     sw_buf_add(&help, row->help ? row->help : row->name);
     if (row->required)
         sw_buf_add(&help, " (required)");
+    if (row->variables)
+        sw_buf_add(&help, " (${NAME} is filled in)");
     if (row->env)
         sw_buf_addf(&help, " (environment: %s)", row->env);
     json_object_set_new(schema, "description", sw_json_text(sw_buf_text(&help)));
@@ -196,5 +198,6 @@ json_t *sw_spec_schema(const struct sw_spec_platform *platforms, size_t count)
         SW_STR("title", "Slipway job file"),
         SW_STR("type", "object"),
         SW_SUB("properties", properties),
+        SW_SUB("patternProperties", json_pack("{s:{}}", "^" SPEC_ANCHORS)),
         SW_BOOL("additionalProperties", false));
 }

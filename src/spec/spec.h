@@ -41,7 +41,16 @@ void sw_profiles_free(struct sw_profiles *profiles);
 /* The user's own rules for explaining failures, [[rules]] of both files, the project's first: an
  * owned array, empty when there are none. What a rule may say is diagnose/'s business. */
 json_t *sw_profiles_rules(const struct sw_profiles *profiles);
+/* What an hour of one GPU costs, [prices] of both files, the project's first: an owned map from types to
+ * numbers,
+ * empty when there are none. NULL SW_E_SPEC with its place: a price that is none. */
+json_t *sw_profiles_prices(const struct sw_profiles *profiles, struct sw_error *err);
 SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
+
+/* NeMo-Run's words: what `word` of this section is called here (its own word, or another), and its value, a
+ * new reference in *out. NULL: it is one that has no effect here. */
+const char *sw_profile_word(const struct sw_spec_platform *platform, const json_t *section, const char *word,
+                            const json_t *value, json_t **out);
 
 struct sw_spec_input {
     const struct sw_document *job;          /* the job file; NULL: flags only */
@@ -52,7 +61,9 @@ struct sw_spec_input {
     const struct sw_spec_platform *platforms;
     size_t platform_count;
     sw_env_fn *env;                         /* values of variables; NULL: there are none */
+    sw_env_fn *env_source;                  /* where such a value is from, in words; may be NULL */
     void *env_context;
+    const json_t *user_defaults;            /* as sw_user_defaults_resolve() makes it; NULL: none */
     const char *default_platform;           /* when nothing says otherwise */
     size_t choice;                          /* which of a list of platforms, from 0 */
 };
@@ -95,11 +106,27 @@ json_t *sw_spec_place_options(const struct sw_spec_input *input, const char *pla
 
 extern const struct sw_option sw_spec_keys[];     /* the job file's keys (spec_keys.c) */
 
+/* ---- user_defaults.c: ~/.config/slipway/config.toml ---------------------------------------- */
+
+extern const struct sw_option sw_user_keys[];     /* its keys */
+struct sw_user_input {
+    const struct sw_document *file;               /* NULL: there is none */
+    const struct sw_spec_platform *platforms;
+    size_t platform_count;
+    sw_env_fn *env;                               /* NULL: what the file says, whatever is set */
+    void *env_context;
+};
+/* environment > file > default: {"values", "sources"}, as in struct sw_spec. NULL + err. */
+json_t *sw_user_defaults_resolve(const struct sw_user_input *input, struct sw_error *err);
+
 /* Turn a flag's text into the value its key's type asks for, and put it into a flags object at
  * that key: "gpus", "env.A", "inputs[\"/x.json\"]", "slurm.partition", "config.train.lr". Lists
  * append. Refused like a job file would be, and then nothing is changed. */
 int sw_spec_set_text(json_t *flags, const struct sw_spec_platform *platforms, size_t count,
                      const char *key, const char *text, struct sw_error *err);
+
+/* The job file's value for keeping: texts of `env`, `labels` and `args` as they were written. Owned. */
+json_t *sw_spec_written(const struct sw_document *job);
 
 /* Does this variable need trust when a folder's .env gives it? */
 bool sw_spec_variable_needs_trust(const struct sw_spec_platform *platforms, size_t count,

@@ -18,9 +18,9 @@
 static const char *kind_of(const json_t *value)
 {
     switch (json_typeof(value)) {
-    case JSON_OBJECT:  return "a map";
+    case JSON_OBJECT:  return "a mapping";
     case JSON_ARRAY:   return "a list";
-    case JSON_STRING:  return "text";
+    case JSON_STRING:  return "a string";
     case JSON_INTEGER: return "a whole number";
     case JSON_REAL:    return "a number";
     case JSON_TRUE:
@@ -84,19 +84,28 @@ static bool rules_hold(struct spec_check *check, const char *path, enum spec_rul
 static json_t *check_text(struct spec_check *check, const struct sw_option *row,
                           const json_t *value)
 {
-    (void)row;
     if (!json_is_string(value))
         return wrong_type(check, "text", value);
     if (strlen(json_string_value(value)) != json_string_length(value))
-        return refuse(check, "holds a NUL character");
-    return json_copy((json_t *)value);
+        return refuse(check, "contains a NUL character");
+    return spec_fill_variables(check, row, json_copy((json_t *)value));
 }
 
-/* Lists and maps of texts take numbers and true/false too: `args: [--epochs, 3]`. */
-static json_t *check_scalar_text(struct spec_check *check, const json_t *value)
+/* As the file has it; NULL: the value gives the same text, or there is no file. */
+static const char *written(const struct spec_check *check)
+{
+    bool from_file = check->origin == SPEC_FILE || check->origin == SPEC_PROFILE;
+
+    return from_file ? sw_document_written(check->document, sw_buf_text(&check->place)) : NULL;
+}
+
+/* Lists and maps of texts take numbers and true/false too, as they are written: `flags: [3.10]`. */
+static json_t *check_scalar_text(struct spec_check *check, const struct sw_option *row, const json_t *value)
 {
     sw_autofree char *text = NULL;
 
+    if ((json_is_boolean(value) || json_is_number(value)) && written(check))
+        return sw_json_text(written(check));
     if (json_is_boolean(value))
         return json_string(json_is_true(value) ? "true" : "false");
     if (json_is_number(value)) {
@@ -104,8 +113,8 @@ static json_t *check_scalar_text(struct spec_check *check, const json_t *value)
         return json_string(text);
     }
     if (json_is_null(value))
-        return refuse(check, "has no value (write \"\" for an empty text)");
-    return check_text(check, NULL, value);
+        return refuse(check, "has no value (write \"\" for an empty string)");
+    return check_text(check, row, value);
 }
 
 static bool in_bounds(struct spec_check *check, const struct sw_option *row, int64_t value)
@@ -271,7 +280,7 @@ static json_t *check_texts(struct spec_check *check, const struct sw_option *row
     for (size_t i = 0; i < count; i++) {
         const json_t *element = json_is_array(value) ? json_array_get(value, i) : value;
         struct spec_mark mark = spec_enter_index(check, i);
-        sw_auto(json) json_t *text = check_scalar_text(check, element);
+        sw_auto(json) json_t *text = check_scalar_text(check, row, element);
 
         if (text && rules_hold(check, path, SPEC_ON_EACH, text) &&
             (!row->choices || is_a_choice(check, row, json_string_value(text))))
@@ -301,8 +310,9 @@ static json_t *check_text_map(struct spec_check *check, const struct sw_option *
     json_object_foreach((json_t *)value, key, element) {
         struct spec_mark mark = spec_enter(check, key);
 
+        sw_buf_clear(&check->filled);
         if (!json_is_null(element) && key_is_good(check, path, key)) {
-            json_t *text = check_scalar_text(check, element);
+            json_t *text = check_scalar_text(check, row, element);
 
             if (text) {
                 json_object_set_new(map, key, text);
@@ -333,7 +343,7 @@ static json_t *check_entry(struct spec_check *check, const struct sw_option *row
         return spec_check_fields(check, row->fields, value);
     if (json_is_null(value) && row->list_shorthand)
         return json_object();
-    text = check_text(check, row, value);
+    text = check_text(check, &row->fields[0], value);
     if (!text || (row->fields[0].choices &&
                   !is_a_choice(check, &row->fields[0], json_string_value(text))))
         return NULL;
@@ -343,16 +353,18 @@ static json_t *check_entry(struct spec_check *check, const struct sw_option *row
     return json_pack("{s:O}", row->fields[0].name, text);
 }
 
-static void check_listed_paths(struct spec_check *check, const json_t *list, const char *path,
-                               json_t *map)
+static void check_listed_paths(struct spec_check *check, const struct sw_option *row, const json_t *list,
+                               const char *path, json_t *map)
 {
     size_t i;
     json_t *element;
 
     json_array_foreach(list, i, element) {
         struct spec_mark mark = spec_enter_index(check, i);
-        sw_auto(json) json_t *text = check_text(check, NULL, element);
+        sw_auto(json) json_t *text = NULL;
 
+        sw_buf_clear(&check->filled);
+        text = check_text(check, row, element);
         if (text && key_is_good(check, path, json_string_value(text))) {
             json_object_set_new(map, json_string_value(text), json_object());
             spec_rename(check, mark, json_string_value(text));
@@ -371,12 +383,15 @@ static json_t *check_map_of(struct spec_check *check, const struct sw_option *ro
     json_t *element;
 
     if (json_is_array(value) && row->list_shorthand)
-        check_listed_paths(check, value, path, map);
+        check_listed_paths(check, row, value, path, map);
     else if (!json_is_object(value))
         return wrong_type(check, sw_type_name(row->type), value);
     json_object_foreach((json_t *)value, key, element) {
         struct spec_mark mark = spec_enter(check, key);
-        json_t *entry = key_is_good(check, path, key) ? check_entry(check, row, element) : NULL;
+        json_t *entry;
+
+        sw_buf_clear(&check->filled);
+        entry = key_is_good(check, path, key) ? check_entry(check, row, element) : NULL;
 
         if (entry) {
             json_object_set_new(map, key, entry);
@@ -409,9 +424,18 @@ static void remember_leaves(struct spec_check *check, const json_t *value)
 static json_t *check_free(struct spec_check *check, const struct sw_option *row,
                           const json_t *value)
 {
-    (void)row;
+    json_t *copy = json_deep_copy(value), *element;
+    const char *key;
+
     remember_leaves(check, value);
-    return json_deep_copy(value);
+    json_object_foreach(row->as_written ? copy : NULL, key, element) {
+        struct spec_mark mark = spec_enter(check, key);
+
+        if (json_is_number(element))
+            json_object_set_new(copy, key, spec_number_as_written(element, written(check)));
+        spec_leave(check, mark);
+    }
+    return copy;
 }
 
 json_t *spec_check_value(struct spec_check *check, const struct sw_option *row,
@@ -432,6 +456,7 @@ json_t *spec_check_value(struct spec_check *check, const struct sw_option *row,
 
     if (json_is_null(value))
         return NULL;
+    sw_buf_clear(&check->filled);
     normal = by_type[row->type](check, row, value);
     if (!normal)
         return NULL;

@@ -165,12 +165,12 @@ static void check_args(const struct places *places, const json_t *args)
 
     if (!json_is_object(args))
         spec_problem(places->problems, spec_source_below(places->sources, "args"),
-                     "args: expected a map of options, each becomes --NAME VALUE");
+                     "args: expected a mapping of options, each becomes --NAME VALUE");
     json_object_foreach((json_t *)args, name, value)
         if (json_is_object(value) || json_is_null(value))
             complain(places, "args", name, json_is_null(value)
-                     ? "has no value (an option without one belongs into 'flags')"
-                     : "is a map: an option has one value, or a list");
+                     ? "has no value (put an option without one in 'flags')"
+                     : "is a mapping: an option takes one value or a list");
 }
 
 /* TOML has no null; an output's place is filled in before it is written. Elements of a list stand
@@ -187,7 +187,7 @@ static void check_nulls(const struct places *places, const json_t *value, struct
         sw_autofree char *shown = spec_shown(sw_buf_text(path));
 
         spec_problem(places->problems, source,
-                     "%s: has no value, which TOML cannot say (config_format: yaml and json can)",
+                     "%s: has no value, which TOML cannot express (config_format: yaml and json can)",
                      shown);
     }
     json_object_foreach((json_t *)value, key, inside) {
@@ -227,8 +227,7 @@ void spec_check_config_paths(const struct spec_level *level, struct spec_problem
         check_args(&places, args);
     if (args && config) {
         spec_problem(problems, spec_source_below(level->sources, "args"),
-                     "args: a command reads a config or gets options: 'config' and 'args' do not "
-                     "go together");
+                     "args: use 'config' or 'args', not both");
         return;
     }
     if (!args && !config) {

@@ -148,6 +148,28 @@ void spec_add_defaults(struct spec_level *into, struct spec_check *check,
     fill(into, check, platform, fill_default, NULL);
 }
 
+static void fill_rows(struct spec_level *into, struct spec_check *check, const struct sw_option *rows,
+                      fill_fn *fn, const struct variables *env)
+{
+    check->sources = into->sources;
+    for (; rows->name; rows++)
+        fn(check, into->values, rows, env);
+    check->sources = NULL;
+}
+
+void spec_add_row_environment(struct spec_level *into, struct spec_check *check, const struct sw_option *rows,
+                              sw_env_fn *env, void *env_context)
+{
+    const struct variables variables = { env, env_context };
+
+    fill_rows(into, check, rows, fill_from_environment, &variables);
+}
+
+void spec_add_row_defaults(struct spec_level *into, struct spec_check *check, const struct sw_option *rows)
+{
+    fill_rows(into, check, rows, fill_default, NULL);
+}
+
 const char *spec_source_below(const json_t *sources, const char *path)
 {
     size_t length = strlen(path);

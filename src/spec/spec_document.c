@@ -99,14 +99,6 @@ json_t *spec_check_fields(struct spec_check *check, const struct sw_option *rows
     return normal;
 }
 
-/* Keys that people bring from TAO's own files, and nothing here acts on. */
-static const struct {
-    const char *key, *instead;
-} not_known[] = {
-    { "model", " (a model is not known by its name here: give its 'image' and 'command')" },
-    { "action", " (an action is not known by its name here: write it into 'command')" },
-};
-
 /* `partition:` at the top level: say in which block it belongs before guessing at spellings. */
 static void unknown_top_key(struct spec_check *check, const char *key)
 {
@@ -114,14 +106,12 @@ static void unknown_top_key(struct spec_check *check, const char *key)
     sw_autofree const char **words = spec_words(sw_spec_keys, NULL, check->platforms,
                                                 check->platform_count, &count);
     sw_autofree char *shown = spec_shown(key);
-    sw_autofree char *mean = NULL;
+    sw_autofree char *mean = spec_familiar(key);
 
     for (size_t i = 0; !mean && i < check->platform_count; i++)
         if (sw_option_find(check->platforms[i].options, key))
-            mean = sw_format(" (did you mean '%s.%s'?)", check->platforms[i].name, shown);
-    for (size_t i = 0; !mean && i < SW_COUNT(not_known); i++)
-        if (strcmp(key, not_known[i].key) == 0)
-            mean = sw_strdup(not_known[i].instead);
+            mean = sw_format(" (did you mean '%s.%s'? slipway help job %s.%s)", check->platforms[i].name,
+                             shown, check->platforms[i].name, shown);
     if (!mean)
         mean = spec_did_you_mean(key, words, count);
     spec_complain(check, "unknown key '%s'%s", shown, mean);
@@ -136,7 +126,7 @@ static json_t *check_block(struct spec_check *check, const struct sw_spec_platfo
     for (const struct sw_option *option = platform->options; option && option->name; option++)
         if (option->scope == SW_ACCOUNT && json_object_get(checked, option->name))
             spec_complain(check,
-                          "%s.%s says who asks: it belongs into your profile or the environment, not into a "
+                          "%s.%s identifies you: it belongs in your profile or the environment, not in a "
                           "job", platform->name, option->name);
     return checked;
 }
@@ -185,7 +175,7 @@ static void check_one_command(struct spec_check *check, const json_t *values)
         struct spec_mark mark = spec_enter(check, ways[i]);
 
         if (json_object_get(values, ways[i]) && first)
-            spec_complain(check, "'%s' and '%s' both say what to run: keep one", first, ways[i]);
+            spec_complain(check, "'%s' and '%s' both set what to run: keep one", first, ways[i]);
         else if (json_object_get(values, ways[i]))
             first = ways[i];
         spec_leave(check, mark);
@@ -199,9 +189,10 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
     json_t *value;
 
     if (document && !json_is_object(document) && !json_is_null(document))
-        spec_complain(check, "a job is a map of keys such as 'command: ...'");
+        spec_complain(check, "a job is a mapping of keys such as 'command: ...'");
     json_object_foreach((json_t *)document, key, value) {
         const struct sw_option *row = sw_option_find(sw_spec_keys, key);
+        bool is_home = check->origin == SPEC_FILE && sw_text_starts(key, SPEC_ANCHORS);
         const struct sw_spec_platform *platform =
             row ? NULL : spec_platform(check->platforms, check->platform_count, key);
         const char *name = platform ? platform->name : key;
@@ -213,10 +204,10 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
         checked = row        ? spec_check_value(check, row, value)
                   : platform ? check_block(check, platform, value)
                              : NULL;
-        if (!row && !platform)
+        if (!row && !platform && !is_home)
             unknown_top_key(check, key);
         if (checked && json_object_get(values, name))
-            spec_complain(check, "'%s' and '%s' are one platform: keep one of the blocks", name,
+            spec_complain(check, "'%s' and '%s' are the same platform: keep one of the blocks", name,
                           platform->alias);
         if (checked)
             json_object_set_new(values, name, checked);
@@ -266,4 +257,32 @@ void spec_warn_credentials(struct spec_check *check, const json_t *values)
         spec_leave(check, inner);
     }
     spec_leave(check, mark);
+}
+
+/* Numbers at the first level below a key, as texts where they were written in another way. */
+static void write_numbers(const struct sw_document *job, const char *key, json_t *map)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(map, name, value) {
+        sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+
+        if (!json_is_number(value))
+            continue;
+        sw_path_add_key(&path, key);
+        sw_path_add_key(&path, name);
+        json_object_set_new(map, name,
+                            spec_number_as_written(value, sw_document_written(job, sw_buf_text(&path))));
+    }
+}
+
+json_t *sw_spec_written(const struct sw_document *job)
+{
+    json_t *value = json_deep_copy(sw_document_value(job));
+
+    for (const struct sw_option *row = sw_spec_keys; row->name; row++)
+        if (row->type == SW_TEXT_MAP || row->as_written)
+            write_numbers(job, row->name, json_object_get(value, row->name));
+    return value;
 }

@@ -71,10 +71,11 @@ static int no_such_key(const struct sw_option *rows, const struct sw_spec_platfo
     size_t word_count = 0;
     sw_autofree const char **words = spec_words(rows, NULL, platforms, count, &word_count);
     sw_autofree char *shown = spec_shown(key);
-    sw_autofree char *mean = spec_did_you_mean(key, words, word_count);
+    sw_autofree char *mean = rows == sw_spec_keys ? spec_familiar(key) : NULL;
 
+    mean = mean ? mean : spec_did_you_mean(key, words, word_count);
     sw_fail(err, SW_E_SPEC, "unknown key '%s'%s", shown, mean);
-    return sw_hint(err, "see `slipway schema` or slipway-job(5)");
+    return spec_hint_help(err);
 }
 
 static int put_value(json_t *object, const struct sw_option *row, const char *rest,
@@ -87,7 +88,7 @@ static int put_field(json_t *object, const struct sw_option *row, const char *re
     sw_autofree char *key = NULL;
 
     if (!rest)
-        return sw_fail(err, SW_E_SPEC, "--set %s: has several parts: set them as %s.NAME", row->name,
+        return sw_fail(err, SW_E_SPEC, "--set %s: is a mapping: set its keys as %s.NAME", row->name,
                        row->name);
     key = spec_path_step(&rest);
     field = sw_option_find(row->fields, key);
@@ -114,7 +115,7 @@ static int put_value(json_t *object, const struct sw_option *row, const char *re
         break;
     }
     if (rest)
-        return sw_fail(err, SW_E_SPEC, "--set %s: has no parts, but '.%s' was given", row->name, rest);
+        return sw_fail(err, SW_E_SPEC, "--set %s: is not a mapping, but '.%s' was given", row->name, rest);
     if (row->type != SW_TEXTS) {
         json_object_set_new(object, row->name, spec_value_of_text(row, text));
         return 0;

@@ -27,10 +27,14 @@ void spec_problem(struct spec_problems *problems, const char *where, const char 
     SW_PRINTF(3, 4);
 /* 0 when there was none; otherwise -1 and one SW_E_SPEC that lists them. */
 int spec_problems_report(const struct spec_problems *problems, struct sw_error *err);
+/* Where a person finds what a key means; -1. */
+int spec_hint_help(struct sw_error *err);
 
 /* A word of the user's inside a message: short, and without control characters. Owned. */
 char *spec_shown(const char *text);
 /* " (did you mean 'gpus'?)" or "". Owned. */
+/* " (use 'gpus': ...)" for a key that is known from other tools; owned; NULL: it is not. */
+char *spec_familiar(const char *word);
 char *spec_did_you_mean(const char *word, const char *const *candidates, size_t count);
 
 /* ---- the check of one level ----------------------------------------------------------- */
@@ -53,6 +57,10 @@ struct spec_check {
     const struct sw_document *document;  /* SPEC_FILE, SPEC_PROFILE: knows the places */
     const char *label;                   /* SPEC_PROFILE: section; SPEC_ELSEWHERE: the source */
     json_t *sources;                     /* filled in while values are checked; may be NULL */
+    sw_env_fn *env, *env_source;         /* of ${NAME}; may be NULL (struct sw_spec_input) */
+    void *env_context;
+    json_t *variables;                   /* array of {"name","where","subject"}: those that were filled in */
+    struct sw_buf filled;                /* those of this value, for its source: "USER from .env" */
     struct sw_buf path;                  /* of the value in the spec: "slurm.partition" */
     struct sw_buf place;                 /* of the value in the document: "slurm_big.partition" */
 };
@@ -84,6 +92,7 @@ json_t *spec_check_value(struct spec_check *check, const struct sw_option *row,
 /* An object against a table; unknown keys are complained about. Never NULL. */
 json_t *spec_check_fields(struct spec_check *check, const struct sw_option *rows,
                           const json_t *object);
+#define SPEC_ANCHORS "x-"      /* top-level keys that begin so are the user's own: a home for YAML anchors */
 /* A whole document in the shape of a job file: portable keys and platform blocks. */
 json_t *spec_check_document(struct spec_check *check, const json_t *document);
 /* Warn about values that look like credentials in "env" (and in profile options). */
@@ -107,6 +116,25 @@ char *spec_path_step(const char **path);
  * that do not fit are returned as text, so that the check complains. Never NULL. */
 json_t *spec_value_of_text(const struct sw_option *row, const char *text);
 char *spec_text_of_number(const json_t *number);       /* shortest that reads back; owned */
+
+/* A number as a value whose text is the one it was written with: itself, where it gives that again. */
+json_t *spec_number_as_written(const json_t *number, const char *written);
+
+/* ---- spec_variables.c: ${NAME} in texts of a job file ------------------------------------ */
+
+struct spec_variables {
+    sw_env_fn *env;                        /* may be NULL: none is set */
+    void *env_context;
+    void (*used)(void *context, const char *name, bool found);      /* may be NULL */
+    void *used_context;
+};
+/* The text with its variables filled in, owned; NULL: `*why` (owned) says what is wrong with it. */
+char *spec_expand(const struct spec_variables *from, const char *text, char **why);
+/* The first $NAME without braces, owned; NULL: there is none. */
+char *spec_bare_variable(const char *text);
+/* A text of the job file, which is taken over: with its variables filled in, where its row says so. NULL
+ * after complaining, or where `text` is. */
+json_t *spec_fill_variables(struct spec_check *check, const struct sw_option *row, json_t *text);
 
 /* ---- spec_rules.c: what a type alone cannot say ---------------------------------------- */
 
@@ -142,6 +170,10 @@ void spec_add_environment(struct spec_level *into, struct spec_check *check,
                           void *env_context);
 void spec_add_defaults(struct spec_level *into, struct spec_check *check,
                        const struct sw_spec_platform *platform);
+/* The same for a table that belongs to no platform. */
+void spec_add_row_environment(struct spec_level *into, struct spec_check *check, const struct sw_option *rows,
+                              sw_env_fn *env, void *env_context);
+void spec_add_row_defaults(struct spec_level *into, struct spec_check *check, const struct sw_option *rows);
 /* Where the first value at or below `path` came from, so that a complaint can point at it. */
 const char *spec_source_below(const json_t *sources, const char *path);
 void spec_require(const struct spec_level *level, struct spec_check *check,

@@ -17,6 +17,7 @@
 
 void spec_check_done(struct spec_check *check)
 {
+    sw_buf_done(&check->filled);
     sw_buf_done(&check->path);
     sw_buf_done(&check->place);
 }
@@ -109,6 +110,11 @@ char *spec_source(const struct spec_check *check)
     case SPEC_FILE:
     case SPEC_ELSEWHERE:
         break;
+    }
+    if (check->filled.length > 0) {
+        sw_autofree char *where = spec_where(check);
+
+        return sw_format("%s (%s)", where, sw_buf_text(&check->filled));
     }
     return spec_where(check);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spec_resolve.c - flag > job file > profile > environment > default: one spec from five levels.
+ * spec_resolve.c - flag > job file > profile > environment > default: one spec from five levels. For the
+ * platform alone, the user's config.toml comes between environment and default.
  *
  * The platform is decided first, because it decides which profile and which table count. Then
  * each level is checked on its own and merged below the ones before it. Nothing is returned
@@ -51,6 +52,7 @@ static void resolving_done(struct resolving *now)
     }
     json_decref(now->level.values);
     json_decref(now->level.sources);
+    json_decref(now->check.variables);
     json_decref(now->check.warnings);
     json_decref(now->check.untrusted);
 }
@@ -68,6 +70,10 @@ static void resolving_init(struct resolving *now, const struct sw_spec_input *in
     now->check.platforms = input->platforms;
     now->check.platform_count = input->platform_count;
     now->check.problems = &now->problems;
+    now->check.env = input->env;
+    now->check.env_source = input->env_source;
+    now->check.env_context = input->env_context;
+    now->check.variables = json_array();
     now->check.warnings = json_array();
     now->check.untrusted = json_array();
 }
@@ -143,9 +149,10 @@ static json_t *wanted_platforms(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;
     const char *variable = NULL;
+    json_t *said;
 
     for (size_t i = 0; i < SW_COUNT(now->documents); i++) {
-        json_t *said = json_object_get(now->documents[i].values, "platform");
+        said = json_object_get(now->documents[i].values, "platform");
 
         if (json_array_size(said) == 0)
             continue;
@@ -165,6 +172,12 @@ static json_t *wanted_platforms(struct resolving *now)
         json_object_set_new(now->level.sources, "platform",
                             json_string("environment SLIPWAY_PLATFORM"));
         return json_pack("[o]", sw_json_text(variable));
+    }
+    said = json_object_get(json_object_get(in->user_defaults, "values"), "platform");
+    if (json_array_size(said) > 0) {
+        json_object_set(now->level.sources, "platform",
+                        json_object_get(json_object_get(in->user_defaults, "sources"), "platform"));
+        return json_copy(said);
     }
     json_object_set_new(now->level.sources, "platform", json_string("default"));
     assert(in->default_platform);
@@ -202,8 +215,8 @@ static int find_profile(struct resolving *now)
         return 0;
     shown = spec_shown(in->profile);
     if (!spec_profile_exists(in->profiles, in->profile)) {
-        spec_problem(&now->problems, NULL, "there is no profile [%s] in env.toml or "
-                     "~/.config/slipway/profiles.toml", shown);
+        spec_problem(&now->problems, NULL, "no profile [%s] in env.toml or "
+                                           "~/.config/slipway/profiles.toml", shown);
         return -1;
     }
     now->of_profile = spec_profile_platform(in->profiles, in->profile, &now->check);
@@ -257,6 +270,22 @@ static void check_secrets(struct resolving *now)
                          "env.%s: %s is one of the secrets, and a secret has no value here", name,
                          name);
     }
+}
+
+/* A secret's value is no text of the job: not under another name either. */
+static void check_variables(struct resolving *now)
+{
+    const json_t *secrets = json_object_get(now->level.values, "secrets");
+    size_t i, k;
+    json_t *used, *secret;
+
+    json_array_foreach(now->check.variables, i, used)
+        json_array_foreach(secrets, k, secret)
+            if (strcmp(json_string_value(secret), sw_json_str(used, "name")) == 0)
+                spec_problem(&now->problems, sw_json_str(used, "where"),
+                             "%s${%s} is one of 'secrets:', whose values are written nowhere: the command "
+                             "finds it in its environment", sw_json_str(used, "subject"),
+                             sw_json_str(used, "name"));
 }
 
 static void check_env(struct resolving *now)
@@ -370,6 +399,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         spec_add_defaults(&now.level, &now.check, now.platform);
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);
+        check_variables(&now);
         check_env(&now);
         check_labels(&now);
         spec_check_config_paths(&now.level, &now.problems);

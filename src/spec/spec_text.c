@@ -31,6 +31,13 @@ char *spec_text_of_number(const json_t *number)
     return sw_format("%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
+json_t *spec_number_as_written(const json_t *number, const char *written)
+{
+    sw_autofree char *plain = spec_text_of_number(number);
+
+    return !written || strcmp(plain, written) == 0 ? json_copy((json_t *)number) : sw_json_text(written);
+}
+
 static json_t *whole_of(const char *text)
 {
     char *end = NULL;
@@ -83,6 +90,13 @@ static json_t *free_of(const char *text)
     return value;
 }
 
+static json_t *written_of(const char *text)
+{
+    sw_auto(json) json_t *value = free_of(text);
+
+    return json_is_number(value) ? spec_number_as_written(value, text) : sw_take(value);
+}
+
 json_t *spec_value_of_text(const struct sw_option *row, const char *text)
 {
     json_t *value = NULL;
@@ -91,7 +105,7 @@ json_t *spec_value_of_text(const struct sw_option *row, const char *text)
     case SW_WHOLE:  value = whole_of(text); break;
     case SW_NUMBER: value = number_of(text); break;
     case SW_FLAG:   value = flag_of(text); break;
-    case SW_FREE:   value = free_of(text); break;
+    case SW_FREE:   value = row->as_written ? written_of(text) : free_of(text); break;
     default:        break;
     }
     return value ? value : sw_json_text(text);

@@ -115,7 +115,7 @@ static bool any_needs_trust(const struct trust_listing *list, const json_t *sect
     for (size_t i = 0; i < list->count; i++) {
         const struct sw_spec_platform *platform = &list->platforms[i];
         sw_auto(json) json_t *own = NULL;
-        const char *key = profile_word(platform, section, word, value, &own);
+        const char *key = sw_profile_word(platform, section, word, value, &own);
 
         if (key && (needs_trust(list, sw_spec_keys, key) || needs_trust(list, platform->options, key)))
             return true;

@@ -248,7 +248,7 @@ static int keys_from_profile(const struct sw_storage_options *options, const str
 
         if (!value)
             continue;
-        sw_fail(err, SW_E_CREDENTIAL, "the AWS profile '%s' uses %s, which slipway cannot do",
+        sw_fail(err, SW_E_CREDENTIAL, "the AWS profile '%s' uses %s, which slipway does not support",
                 profile->name, not_ours[i]);
         return sw_hint(err, "aws configure export-credentials --profile %s --format env",
                        profile->name);

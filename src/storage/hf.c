@@ -249,8 +249,8 @@ static enum sw_step learn_file(struct sw_operation *op, const struct sw_http_rep
         sw_autofree char *what = name_of(op);
 
         sw_fail(err, SW_E_UNSUPPORTED,
-                "%s has %.1f GB, and the hub serves files above 50 GB through its Xet protocol "
-                "only, which Slipway does not speak", what, (double)op->object.size / 1e9);
+                "%s has %.1f GB, and the hub serves files above 50 GB through its Xet protocol only, "
+                "which Slipway does not support", what, (double)op->object.size / 1e9);
         return sw_hint(err,
                        "fetch it once with `hf download` to a shared folder and use that path");
     }

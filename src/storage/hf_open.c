@@ -143,7 +143,7 @@ struct sw_root *hf_open(const struct sw_uri *uri, const struct sw_storage_option
     if (hub_hex(root->revision, 40))
         root->commit = sw_strdup(root->revision);
     if (hub_env_true(options, "HF_HUB_OFFLINE")) {
-        sw_fail(err, SW_E_UNREACHABLE, "%s: HF_HUB_OFFLINE is set: the hub is not asked",
+        sw_fail(err, SW_E_UNREACHABLE, "%s: HF_HUB_OFFLINE is set",
                 root->head.uri);
         sw_hint(err, "unset HF_HUB_OFFLINE, or use a path to files that are already here");
         free(below);

@@ -54,7 +54,7 @@ static json_t *read_array(const struct sw_http_reply *reply, const char *what,
     sw_auto(json) json_t *page = hub_json(reply, what, err);
 
     if (page && !json_is_array(page))
-        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not a list",
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: unexpected answer: not a list",
                                what));
     return sw_take(page);
 }
@@ -115,7 +115,7 @@ char *hf_read_commit(const struct sw_http_reply *reply, const char *what, struct
     const char *commit = sw_json_str(info, "sha");
 
     if (info && !hub_hex(commit, 40)) {
-        sw_fail(err, SW_E_REFUSED, "%s: the answer names no commit", what);
+        sw_fail(err, SW_E_REFUSED, "%s: the answer has no commit", what);
         return sw_null(sw_hint(err, "if HF_ENDPOINT is set, check that a hub answers there"));
     }
     return info ? sw_strdup(commit) : NULL;
@@ -216,11 +216,11 @@ static enum sw_step say_not_there(const struct hf_root *root, const char *what,
 {
     if (root->token)
         sw_fail(err, SW_E_NOT_FOUND,
-                "%s: there is no such repository, or the token of %s may not see it", what,
+                "%s: no such repository, or the token of %s may not see it", what,
                 root->token_from);
     else
         sw_fail(err, SW_E_CREDENTIAL,
-                "%s: there is no such repository, or it is private and HF_TOKEN is not set", what);
+                "%s: no such repository, or it is private and HF_TOKEN is not set", what);
     return sw_hint(err, "check the spelling at %s/%s%s", root->endpoint,
                    root->dataset ? "datasets/" : "", root->repo);
 }
@@ -242,7 +242,7 @@ static enum sw_step say_bad_token(const struct hf_root *root, const char *what,
 {
     sw_fail(err, SW_E_CREDENTIAL, "%s: the token of %s is refused", what,
             root->token ? root->token_from : "HF_TOKEN");
-    return sw_hint(err, "make a new one at %s/settings/tokens", root->endpoint);
+    return sw_hint(err, "create one at %s/settings/tokens", root->endpoint);
 }
 
 static enum sw_step say_no_revision(const struct hf_root *root, const char *what,

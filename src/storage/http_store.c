@@ -91,7 +91,7 @@ static enum sw_step follow(struct sw_operation *op, const struct sw_http_reply *
     if (!to || ++op->step > REDIRECTS_MAX ||
         (sw_text_starts(from, "https:") && !sw_text_starts(to, "https:"))) {
         free(to);
-        return sw_fail(err, SW_E_REFUSED, "%s/%s: the server redirects in a way we do not follow",
+        return sw_fail(err, SW_E_REFUSED, "%s/%s: unsupported redirect",
                        ((const struct http_root *)op->root)->head.uri, op->key);
     }
     free(op->note);

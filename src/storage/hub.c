@@ -109,7 +109,7 @@ json_t *hub_json(const struct sw_http_reply *reply, const char *what, struct sw_
     json_t *answer = sw_json_parse(sw_buf_text(&reply->body), reply->body.length, "answer", &why);
 
     if (!answer)
-        sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: %s", what, why.message);
+        sw_fail(err, SW_E_REFUSED, "%s: unexpected answer: %s", what, why.message);
     return answer;
 }
 

@@ -240,7 +240,7 @@ static enum sw_step say_closed(const struct ngc_root *root, const struct sw_http
         sw_fail(err, SW_E_CREDENTIAL, "%s is not public, and NGC_KEY is not set%s", root->head.uri,
                 reason);
     else
-        sw_fail(err, SW_E_NOT_FOUND, "%s: there is no such model or resource%s", root->head.uri,
+        sw_fail(err, SW_E_NOT_FOUND, "%s: no such model or resource%s", root->head.uri,
                 reason);
     sw_hint(err, root->key ? "check org, team, name and version at catalog.ngc.nvidia.com, and that "
                              "its licence is accepted"
@@ -343,7 +343,7 @@ static enum sw_step paged(struct sw_operation *op, const struct sw_http_reply *r
                    : ask_page(op, page + 1, request);
     if (op->kind == SW_OP_LIST || enough)
         return SW_STEP_DONE;
-    return sw_fail(err, SW_E_NOT_FOUND, "%s: there is no such file", what);
+    return sw_fail(err, SW_E_NOT_FOUND, "%s: no such file", what);
 }
 
 /* What everybody may see, but only who agreed to its terms may have: that is done in the catalogue. */

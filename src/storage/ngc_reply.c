@@ -21,7 +21,7 @@ static json_t *read_object(const struct sw_http_reply *reply, const char *what,
     sw_auto(json) json_t *answer = hub_json(reply, what, err);
 
     if (answer && !json_is_object(answer))
-        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: the answer is not understood: not an object",
+        return sw_null(sw_fail(err, SW_E_REFUSED, "%s: unexpected answer: not an object",
                                what));
     return sw_take(answer);
 }

@@ -47,11 +47,11 @@ static const struct {
 } meanings[] = {
     { 401, SW_STEP_FAILED,  SW_E_CREDENTIAL,  "the credential was refused" },
     { 403, SW_STEP_FAILED,  SW_E_CREDENTIAL,  "access is denied" },
-    { 404, SW_STEP_FAILED,  SW_E_NOT_FOUND,   "there is no such thing" },
+    { 404, SW_STEP_FAILED,  SW_E_NOT_FOUND,   "not found" },
     { 410, SW_STEP_FAILED,  SW_E_NOT_FOUND,   "it is gone" },
-    { 412, SW_STEP_CHANGED, SW_E_CONFLICT,    "it was changed meanwhile" },
-    { 429, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
-    { 503, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
+    { 412, SW_STEP_CHANGED, SW_E_CONFLICT,    "it has changed" },
+    { 429, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks to slow down" },
+    { 503, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks to slow down" },
 };
 
 bool sw_operation_range(const struct sw_operation *op, char out[64])

@@ -56,9 +56,9 @@ int partial_link(int folder, const char *name, const char *target, struct sw_err
     sw_autofree char *beside = hidden(name, ".link");
 
     if (unlinkat(folder, beside, 0) < 0 && errno != ENOENT)
-        return sw_fail_errno(err, SW_E_IO, "cannot make the link '%s'", name);
+        return sw_fail_errno(err, SW_E_IO, "cannot create the link '%s'", name);
     if (symlinkat(target, folder, beside) < 0 || renameat(folder, beside, folder, name) < 0) {
-        sw_fail_errno(err, SW_E_IO, "cannot make the link '%s'", name);
+        sw_fail_errno(err, SW_E_IO, "cannot create the link '%s'", name);
         unlinkat(folder, beside, 0);
         return -1;
     }
@@ -187,7 +187,7 @@ static int set_length(struct partial *partial, struct sw_error *err)
     result = posix_fallocate(partial->fd, 0, partial->size);
     if (result == ENOSPC || result == EDQUOT || result == EFBIG) {
         errno = result;
-        return sw_fail_errno(err, SW_E_IO, "there is no room for '%s'", partial->path);
+        return sw_fail_errno(err, SW_E_IO, "no space for '%s'", partial->path);
     }
     return result && ftruncate(partial->fd, partial->size) < 0
                ? sw_fail_errno(err, SW_E_IO, "cannot write '%s'", partial->path)
@@ -231,7 +231,7 @@ int partial_land(struct partial *partial, int64_t mtime_ms, bool flush, struct s
     if (flush && fsync(partial->fd) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", partial->path);
     if (rename(partial->part, partial->path) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot give '%s' its name", partial->path);
+        return sw_fail_errno(err, SW_E_IO, "cannot rename to '%s'", partial->path);
     if (partial->state)
         unlink(partial->state);
     free(sw_take(partial->part));

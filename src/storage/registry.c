@@ -22,7 +22,7 @@ const struct sw_storage *sw_storage_find(const char *scheme, struct sw_error *er
             return *s;
         sw_buf_addf(&known, "%s%s://", known.length ? ", " : "", (*s)->scheme);
     }
-    sw_fail(err, SW_E_UNSUPPORTED, "there is no storage for %s://", scheme);
+    sw_fail(err, SW_E_UNSUPPORTED, "unknown scheme %s://", scheme);
     return sw_null(sw_hint(err, "known: %s and paths", sw_buf_text(&known)));
 }
 

@@ -313,7 +313,7 @@ static void check_deadline(struct copy *copy, int64_t now_ms)
 
     if (!copy->rules->deadline_ms || now_ms < copy->rules->deadline_ms || copy->stop)
         return;
-    sw_fail(&late, SW_E_TIMEOUT, "the copy did not end in time");
+    sw_fail(&late, SW_E_TIMEOUT, "the copy timed out");
     copy->first = late;
     copy->stop = true;
 }
@@ -512,7 +512,7 @@ static int copy_run(struct copy *copy, struct sw_error *err)
     if (err)
         *err = copy->first;
     if (copy->report.failed > 1 && copy->first.code != SW_E_INTERRUPTED)
-        return sw_wrap(err, "%lld files failed, the first", (long long)copy->report.failed);
+        return sw_wrap(err, "%lld failed, the first", (long long)copy->report.failed);
     return -1;
 }
 

@@ -110,7 +110,7 @@ static int stat_local(const char *path, struct sw_object *out, struct sw_error *
     if (stat(path, &info) == 0)
         local_object(&info, out);
     else if (errno != ENOENT && errno != ENOTDIR)
-        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", path);
+        return sw_fail_errno(err, SW_E_IO, "cannot access '%s'", path);
     return 0;
 }
 

@@ -193,7 +193,7 @@ static int sink_small(void *context, const struct sw_http_reply *reply, const ch
         return -1;
     if (request->got + (int64_t)length > item->object.size) {
         item->asked = false;
-        return refuse_bytes(request, SW_E_CONFLICT, "it is larger than announced");
+        return refuse_bytes(request, SW_E_CONFLICT, "larger than announced");
     }
     memcpy(item->buffer + request->got, bytes, length);
     request->got += (int64_t)length;
@@ -214,7 +214,7 @@ static int sink_large(void *context, const struct sw_http_reply *reply, const ch
     if (item->unit_count > 1 && (int64_t)(request->unit + 1) * item->unit < end)
         end = (int64_t)(request->unit + 1) * item->unit;
     if (at + (int64_t)length > end)
-        return refuse_bytes(request, SW_E_CONFLICT, "it is larger than announced");
+        return refuse_bytes(request, SW_E_CONFLICT, "larger than announced");
     for (size_t done = 0; done < length;) {
         ssize_t wrote = pwrite(item->partial.fd, bytes + done, length - done, at + (int64_t)done);
 

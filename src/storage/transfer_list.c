@@ -122,7 +122,7 @@ static void nothing_listed(struct copy *copy)
         offer(copy, copy->name, &object, NULL);
         return;
     }
-    sw_fail(&none, SW_E_NOT_FOUND, "there is nothing below '%s/%s'",
+    sw_fail(&none, SW_E_NOT_FOUND, "nothing below '%s/%s'",
             ((const struct sw_root_head *)copy->from.root)->uri, copy->from.base);
     copy_fail(copy, &none);
 }

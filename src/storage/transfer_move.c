@@ -27,7 +27,7 @@ static void copied(struct transfer_request *request, enum sw_step step, const st
         struct sw_error why = *err;
 
         if (step == SW_STEP_CHANGED)
-            sw_fail(&why, SW_E_CONFLICT, "'%s' was changed while it was copied", item->name);
+            sw_fail(&why, SW_E_CONFLICT, "'%s' changed while it was copied", item->name);
         item_fail(item, &why);
     }
     request_free(request);
@@ -209,7 +209,7 @@ void move_relay(struct item *item)
 
         item->copy->spool = sw_format("%s/slipway-XXXXXX", sw_text_empty(folder) ? "/tmp" : folder);
         if (!mkdtemp(item->copy->spool)) {
-            sw_fail_errno(item->err, SW_E_IO, "cannot make a folder in '%s'", item->copy->spool);
+            sw_fail_errno(item->err, SW_E_IO, "cannot create a folder in '%s'", item->copy->spool);
             free(sw_take(item->copy->spool));
             item_fail(item, item->err);
             return;
@@ -259,7 +259,7 @@ static int copy_file(struct item *item, const char *from)
     if (fstat(fd, &after) < 0 || after.st_size != before.st_size ||
         after.st_mtim.tv_nsec != before.st_mtim.tv_nsec ||
         after.st_mtim.tv_sec != before.st_mtim.tv_sec)
-        return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was copied", from);
+        return sw_fail(item->err, SW_E_CONFLICT, "'%s' changed while it was copied", from);
     (void)!fchmod(item->partial.fd, before.st_mode & 0777);
     return partial_land(&item->partial, item->object.mtime_ms, item->copy->rules->flush, item->err);
 }

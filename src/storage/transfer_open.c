@@ -47,7 +47,7 @@ static int open_parent(const struct item *item, struct sw_error *err)
         return -1;
     root = open(item->copy->to.base, O_PATH | O_DIRECTORY | O_CLOEXEC);
     fd = root < 0 ? -1 : sw_open_beneath(root, parent, O_PATH | O_DIRECTORY, false);
-    return fd >= 0 ? fd : sw_fail_errno(err, SW_E_IO, "cannot make the link '%s'", item->path);
+    return fd >= 0 ? fd : sw_fail_errno(err, SW_E_IO, "cannot create the link '%s'", item->path);
 }
 
 enum item_found link_make(struct item *item)

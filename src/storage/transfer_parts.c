@@ -56,7 +56,7 @@ static void give_up(struct item *item)
         return;
     }
     free(sw_take(item->upload));
-    sw_hint(item->err, "the same copy goes on where this one stopped");
+    sw_hint(item->err, "the same copy continues where it stopped");
     item_fail(item, item->err);
 }
 

@@ -100,7 +100,7 @@ static int read_small(struct item *item, int fd)
         have += (size_t)got;
     }
     if (have < size || put_changed(item, fd))
-        return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was read", item->path);
+        return sw_fail(item->err, SW_E_CONFLICT, "'%s' changed while it was read", item->path);
     prove_bytes(&item->proof, item->buffer, size);
     return 0;
 }
@@ -192,7 +192,7 @@ void put_end(struct item *item)
 void put_again(struct transfer_request *request)
 {
     if (request->body_fd >= 0 && put_changed(request->item, request->body_fd))
-        sw_fail(&request->refusal, SW_E_CONFLICT, "'%s' was changed while it was sent",
+        sw_fail(&request->refusal, SW_E_CONFLICT, "'%s' changed while it was sent",
                 request->item->path);
 }
 

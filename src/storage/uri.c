@@ -81,7 +81,7 @@ int sw_uri_parse(const char *text, struct sw_uri *out, struct sw_error *err)
     rest = mark + 3;
     if (is_path_scheme(uri.scheme)) {
         if (!*rest)
-            return sw_fail(err, SW_E_USAGE, "'%s' names no path", text);
+            return sw_fail(err, SW_E_USAGE, "'%s' has no path", text);
         uri.host = sw_strdup("");
         uri.path = *rest == '/' ? sw_strdup(rest) : sw_format("/%s", rest);
     } else {
@@ -164,7 +164,7 @@ int sw_name_check(const char *name, struct sw_error *err)
         if (length == 0 || (length == 1 && part[0] == '.') ||
             (length == 2 && part[0] == '.' && part[1] == '.'))
             return sw_fail(err, SW_E_REFUSED, "'%s' cannot be a file name here: it %s", name,
-                           length == 2 ? "climbs out of its folder" : "has an empty part");
+                           length == 2 ? "leaves its folder" : "has an empty part");
         if (length > NAME_PART_MAX)
             return sw_fail(err, SW_E_REFUSED,
                            "'%.60s...' cannot be a file name here: a part is longer than %d bytes",

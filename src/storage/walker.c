@@ -136,7 +136,7 @@ static int keep_link(struct walker *walker, int folder, const char *entry, const
         return 0;                              /* it became something else: the next copy sees it */
     target[n] = '\0';
     if (!sw_archive_link_stays_inside(sw_buf_text(name), target))
-        return leave_out(walker, name, "it is a link that leads out of the folder");
+        return leave_out(walker, name, "it links to outside the folder");
     found = walked_new(name);
     found->target = sw_strdup(target);
     return give(walker, found);
@@ -153,7 +153,7 @@ static int follow_link(struct walker *walker, int folder, const char *entry, str
                        int depth)
 {
     static const struct { int problem; const char *words; } why[] = {
-        { EXDEV, "it is a link that leads out of the folder" },
+        { EXDEV, "it links to outside the folder" },
         { ELOOP, "it is a link that leads to itself" },
         { ENOENT, "it is a link to nothing" },
         { ENOTDIR, "it is a link to nothing" },
@@ -171,7 +171,7 @@ static int follow_link(struct walker *walker, int folder, const char *entry, str
         return enter(walker, open_connection(walker, folder, entry, sw_buf_text(name),
                                        O_RDONLY | O_DIRECTORY), name, depth);
     return S_ISREG(info.st_mode) ? give_file(walker, name, &info)
-                                 : leave_out(walker, name, "it is a link to no file");
+                                 : leave_out(walker, name, "it links to no file");
 }
 
 /* ---- the tree --------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static int visit(struct walker *walker, int fd, const char *entry, struct sw_buf
         return enter(walker, openat(fd, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
                      name, depth);
     return S_ISREG(info.st_mode) ? give_file(walker, name, &info)
-                                 : leave_out(walker, name, "it is neither file, folder nor link");
+                                 : leave_out(walker, name, "it is not a file, folder or link");
 }
 
 /* Takes the descriptor. `name` is "" or ends in '/'. */

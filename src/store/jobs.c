@@ -8,18 +8,24 @@
  */
 #include "store/store_internal.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/text.h"
 #include "core/id.h"
 #include "core/state.h"
 
 static const char SQL_ADD[] =
     "INSERT INTO jobs (id, name, platform, profile, place, phase, state, results_dir, created_ms,"
-    "                  updated_ms, keep_ms, owner, hooked, duties, host)"
+    "                  updated_ms, keep_ms, owner, hooked, duties, host, brief)"
     " VALUES (:id, :name, :platform, :profile, nullif(:place, 0), 'submitting', '" SW_NAME_PENDING "',"
-    "         :results_dir, :now, :now, :keep_ms, :owner, :hooked, :duties, :host)"
+    "         :results_dir, :now, :now, :keep_ms, :owner, :hooked, :duties, :host, :brief)"
     " ON CONFLICT (id) DO NOTHING";
-static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
+static const char SQL_ADD_DIFF[] = "INSERT INTO diffs VALUES (:sha256, :text) ON CONFLICT DO NOTHING";
+static const char SQL_ADD_DOCUMENTS[] =
+    "INSERT INTO documents (job, plan, origin, request, diff) VALUES (:seq, :plan, :origin, :request, :diff)";
+static const char SQL_DIFF[] = "SELECT text FROM diffs JOIN documents ON diff = sha256 WHERE job = :seq";
 static const char SQL_ADD_LABEL[] =
     "INSERT INTO labels (job, key, value) VALUES (:seq, :key, :value)";
 
@@ -43,7 +49,7 @@ static const char SQL_REOPEN[] =
     "  ended_ms = 0, updated_ms = :now"
     " WHERE seq = :seq AND phase = 'over' AND attempt = :attempt";
 static const char SQL_SET_PLAN[] = "UPDATE documents SET plan = :plan WHERE job = :seq";
-static const char SQL_SET_HOOKED[] = "UPDATE jobs SET hooked = :hooked WHERE seq = :seq";
+static const char SQL_SET_HOOKED[] = "UPDATE jobs SET hooked = :hooked, brief = :brief WHERE seq = :seq";
 static const char SQL_REMOVE[] = "DELETE FROM jobs WHERE seq = :seq AND phase = 'over'";
 static const char SQL_FORGET[] = "DELETE FROM jobs WHERE seq = :seq";
 
@@ -78,12 +84,27 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
                  BIND_INT(":now", now_ms), BIND_INT(":keep_ms", job->keep_ms),
                  BIND_SORTED(":owner", job->owner),
                  BIND_INT(":hooked", wants_to_hear(job->plan)),
-                 BIND_INT(":duties", job->duties), BIND_TEXT(":host", job->host)) < 0)
+                 BIND_INT(":duties", job->duties), BIND_TEXT(":host", job->host),
+                 BIND_JSON(":brief", job->brief)) < 0)
         return -1;
     if (!store_changed(store))
-        return sw_fail(err, SW_E_CONFLICT, "there is already a job '%s'", job->id);
+        return sw_fail(err, SW_E_CONFLICT, "job '%s' already exists", job->id);
     *seq = sqlite3_last_insert_rowid(store->db);
     return 0;
+}
+
+static int add_documents(struct sw_store *store, int64_t seq, const struct sw_job *job, struct sw_error *err)
+{
+    char hash[SW_DIGEST_HEX];
+
+    if (job->diff)
+        sw_sha256_hex(job->diff, strlen(job->diff), hash);
+    if (job->diff && store_do(store, SQL_ADD_DIFF, err, BIND_TEXT(":sha256", hash),
+                              BIND_EXACT(":text", job->diff)) < 0)
+        return -1;
+    return store_do(store, SQL_ADD_DOCUMENTS, err, BIND_INT(":seq", seq), BIND_JSON(":plan", job->plan),
+                    BIND_JSON(":origin", job->origin), BIND_JSON(":request", job->request),
+                    BIND_TEXT(":diff", job->diff ? hash : NULL));
 }
 
 int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t now_ms,
@@ -96,8 +117,7 @@ int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t n
     if (sw_text_empty(job->name) || sw_text_empty(job->platform))
         return sw_fail(err, SW_E_INTERNAL, "job '%s' has no name or no platform", job->id);
     if (add_row(store, job, now_ms, &seq, err) < 0 ||
-        store_do(store, SQL_ADD_DOCUMENTS, err, BIND_INT(":seq", seq),
-                 BIND_JSON(":plan", job->plan)) < 0 ||
+        add_documents(store, seq, job, err) < 0 ||
         add_labels(store, seq, job->labels, err) < 0 || store_attempt_follow(store, seq, err) < 0)
         return -1;
     return store_event_add(store, seq, "submitting", NULL, now_ms, err);
@@ -208,7 +228,7 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
     return 0;
 }
 
-int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan,
+int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan, const json_t *brief,
                       struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
@@ -218,9 +238,29 @@ int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan
     if (store_begin_job(&work, store, STORE_DURABLE, id, &seq, &job, err) < 0 ||
         store_do(store, SQL_SET_PLAN, err, BIND_INT(":seq", seq), BIND_JSON(":plan", plan)) < 0 ||
         store_do(store, SQL_SET_HOOKED, err, BIND_INT(":seq", seq),
-                 BIND_INT(":hooked", wants_to_hear(plan))) < 0)
+                 BIND_INT(":hooked", wants_to_hear(plan)), BIND_JSON(":brief", brief)) < 0)
         return -1;
     return store_commit(&work, err);
+}
+
+char *sw_store_diff(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sqlite3_stmt *row;
+    char *text;
+    int64_t seq = 0;
+    int found;
+
+    if (store_begin_job(&work, store, STORE_READS, id, &seq, &job, err) < 0 ||
+        !(row = store_ask(store, SQL_DIFF, err, BIND_INT(":seq", seq))))
+        return NULL;
+    found = store_next(store, row, err);
+    if (found < 0)
+        return NULL;
+    text = found ? store_column_text(row, 0) : sw_strdup("");
+    sqlite3_reset(row);
+    return text;
 }
 
 static int remove_row(struct sw_store *store, const char *id, const char *sql, struct sw_error *err)
@@ -233,7 +273,7 @@ static int remove_row(struct sw_store *store, const char *id, const char *sql, s
         store_do(store, sql, err, BIND_INT(":seq", seq)) < 0)
         return -1;
     if (!store_changed(store)) {
-        sw_fail(err, SW_E_CONFLICT, "job '%s' is not over", id);
+        sw_fail(err, SW_E_CONFLICT, "job '%s' has not finished", id);
         return sw_hint(err, "cancel it first: slipway cancel %s", id);
     }
     return store_commit(&work, err);

@@ -32,6 +32,7 @@ enum condition {
     BY_STATES      = 1 << 8,        /* several states: checked on the rows of another walk */
     BY_ENDED       = 1 << 9,
     BY_LABELS      = 1 << 10,       /* several labels: one gives the walk, the rows have all */
+    BY_CREATED     = 1 << 11,
 };
 
 #define BEGINS_WITH(column, prefix) column " BETWEEN " prefix " AND " prefix " || char(1114111)"
@@ -64,6 +65,7 @@ enum condition {
     " AND (:state IS NULL OR state = :state)"                                   \
     " AND (:states IS NULL OR instr(:states, state || ' ') > 0)"                \
     " AND (:ended_before IS NULL OR (ended_ms > 0 AND ended_ms < :ended_before))" \
+    " AND (:created_since IS NULL OR created_ms >= :created_since)"             \
     " AND (:label_key IS NULL OR EXISTS (SELECT 1 FROM labels AS other"         \
     "      WHERE other.job = jobs.seq AND other.key = :label_key"               \
     "      AND (:label_value IS NULL OR other.value = :label_value)))"          \
@@ -75,7 +77,8 @@ enum condition {
     " AND " number " < :before ORDER BY " number " DESC LIMIT :limit OFFSET :offset"
 
 #define WAY_COUNTED(condition, from, number, count)                                  \
-    { condition, "SELECT " STORE_JOB_COLUMNS from ALSO NEWEST_FIRST(number),         \
+    { condition, "SELECT " STORE_LIST_COLUMNS from ALSO NEWEST_FIRST(number),        \
+      "SELECT " STORE_JOB_COLUMNS from ALSO NEWEST_FIRST(number),               \
       "SELECT " STORE_NAME_COLUMNS from ALSO NEWEST_FIRST(number),              \
       "SELECT count(*)" count, "SELECT count(*)" from ALSO }
 #define WAY(condition, from, number) WAY_COUNTED(condition, from, number, from)
@@ -83,6 +86,7 @@ enum condition {
 static const struct way {
     unsigned condition;                  /* the condition this walk fulfils by itself */
     const char *list;
+    const char *rows;               /* the same walk for SW_COLUMNS_ALL, whose documents hold the rest */
     const char *names;              /* the same walk for SW_COLUMNS_NAMES */
     const char *count;              /* when there is no other condition: from the index alone */
     const char *count_filtered;
@@ -132,7 +136,8 @@ static unsigned conditions_of(const struct sw_job_filter *filter)
            (filter->active_only ? BY_ACTIVE : 0u) |
            (filter->state_count == 1 ? BY_STATE : 0u) |
            (filter->state_count > 1 ? BY_STATES : 0u) |
-           (filter->platform ? BY_PLATFORM : 0u) | (filter->ended_before_ms ? BY_ENDED : 0u);
+           (filter->platform ? BY_PLATFORM : 0u) | (filter->ended_before_ms ? BY_ENDED : 0u) |
+           (filter->created_since_ms ? BY_CREATED : 0u);
 }
 
 static const struct way *way_for(unsigned conditions)
@@ -148,7 +153,8 @@ const char *store_list_sql(const struct sw_job_filter *filter)
 {
     const struct way *way = way_for(conditions_of(filter));
 
-    return filter->columns == SW_COLUMNS_NAMES ? way->names : way->list;
+    return filter->columns == SW_COLUMNS_NAMES ? way->names
+           : filter->columns == SW_COLUMNS_ALL ? way->rows : way->list;
 }
 
 /* Bind a condition where the statement has a place for it. An empty text is a text here. */
@@ -229,6 +235,7 @@ static void bind_conditions(sqlite3_stmt *statement, const struct sw_job_filter 
     bind_labels(statement, filter);
     bind_number(statement, ":active", filter->active_only);
     bind_number(statement, ":ended_before", filter->ended_before_ms);
+    bind_number(statement, ":created_since", filter->created_since_ms);
     bind_states(statement, filter);
 }
 
@@ -255,11 +262,17 @@ static void page_grow(struct job_page *page)
     page->seqs = sw_realloc_array(page->seqs, page->room, sizeof *page->seqs);
 }
 
-static int page_take(struct sw_store *store, sqlite3_stmt *rows, enum sw_columns columns,
+typedef int read_row_fn(sqlite3_stmt *row, int64_t *seq, struct sw_job *out);
+
+static read_row_fn *const read_row[] = {
+    [SW_COLUMNS_LIST]  = store_row_read_list,
+    [SW_COLUMNS_ALL]   = store_row_read,
+    [SW_COLUMNS_NAMES] = store_row_read_names,
+};
+
+static int page_take(struct sw_store *store, sqlite3_stmt *rows, read_row_fn *read,
                      struct job_page *page, struct sw_error *err)
 {
-    int (*read)(sqlite3_stmt *, int64_t *, struct sw_job *) =
-        columns == SW_COLUMNS_NAMES ? store_row_read_names : store_row_read;
     int row;
 
     while ((row = store_next(store, rows, err)) > 0) {
@@ -268,9 +281,15 @@ static int page_take(struct sw_store *store, sqlite3_stmt *rows, enum sw_columns
         read(rows, &page->seqs[page->count], &page->jobs[page->count]);
         page->count++;
     }
-    for (size_t i = 0; row == 0 && columns == SW_COLUMNS_ALL && i < page->count; i++)
-        row = store_row_documents(store, page->seqs[i], &page->jobs[i], err);
     return row;
+}
+
+static int page_documents(struct sw_store *store, struct job_page *page, struct sw_error *err)
+{
+    for (size_t i = 0; i < page->count; i++)
+        if (store_row_documents(store, page->seqs[i], &page->jobs[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 static int page_read(struct sw_store *store, const struct sw_job_filter *filter, int64_t before,
@@ -286,7 +305,9 @@ static int page_read(struct sw_store *store, const struct sw_job_filter *filter,
     store_bind_int(rows, ":before", before);
     store_bind_int(rows, ":limit", (int64_t)limit);
     store_bind_int(rows, ":offset", offset > INT64_MAX ? INT64_MAX : (int64_t)offset);
-    return page_take(store, rows, filter->columns, page, err);
+    if (page_take(store, rows, read_row[filter->columns], page, err) < 0)
+        return -1;
+    return filter->columns == SW_COLUMNS_ALL ? page_documents(store, page, err) : 0;
 }
 
 /* 1: the caller has seen enough. */
@@ -353,7 +374,7 @@ static int read_expired(struct sw_store *store, int64_t now_ms, size_t limit, st
         return -1;
     store_bind_int(rows, ":now", now_ms);
     store_bind_int(rows, ":limit", (int64_t)limit);
-    return page_take(store, rows, SW_COLUMNS_LIST, page, err);
+    return page_take(store, rows, store_row_read, page, err);
 }
 
 int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_job_fn *fn,

@@ -52,7 +52,7 @@ static int why_no_attempt(const struct sw_job *row, int from_attempt, struct sw_
     if (row->attempt != from_attempt)
         return sw_fail(err, SW_E_CONFLICT, "job '%s' is already at attempt %d", row->id,
                        row->attempt);
-    return sw_fail(err, SW_E_CONFLICT, "job '%s' was canceled and is not tried again", row->id);
+    return sw_fail(err, SW_E_CONFLICT, "job '%s' was canceled and is not retried", row->id);
 }
 
 int store_attempt_begin(struct sw_store *store, int64_t seq, int from_attempt, const char *why,

@@ -268,7 +268,7 @@ int sw_store_notice_claim(struct sw_store *store, int64_t event_seq, const char 
     int64_t seq = 0;
 
     if (!me)
-        return sw_fail(err, SW_E_INTERNAL, "cannot tell who we are");
+        return sw_fail(err, SW_E_INTERNAL, "cannot identify this process");
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
         read_notice(store, event_seq, hook, &is_free, &seq, &notice, err) < 0)
         return -1;
@@ -290,7 +290,7 @@ int sw_store_notice_started(struct sw_store *store, int64_t event_seq, const cha
     sw_auto(json) json_t *me = sw_owner_json();
 
     if (!me)
-        return sw_fail(err, SW_E_INTERNAL, "cannot tell who we are");
+        return sw_fail(err, SW_E_INTERNAL, "cannot identify this process");
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
         change(store, event_seq, hook, "started", me, NULL, err) < 0)
         return -1;

@@ -31,7 +31,7 @@ int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, st
         return -1;
     found = store_next(store, row, err);
     if (found <= 0)
-        return found < 0 ? -1 : sw_fail(err, SW_E_NOT_FOUND, "the store knows no place %lld",
+        return found < 0 ? -1 : sw_fail(err, SW_E_NOT_FOUND, "no place %lld in the store",
                                         (long long)seq);
     *out = (struct sw_place){ .seq = seq };
     if (store_column_json(row, 3, &out->options, err) < 0)

@@ -14,7 +14,7 @@
 
 static const char SQL_FIND[] = "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE id = :id";
 static const char SQL_DOCUMENTS[] =
-    "SELECT plan, details, owner, avoid, collect, host"
+    "SELECT plan, details, owner, avoid, collect, host, origin, request"
     " FROM jobs LEFT JOIN documents ON documents.job = jobs.seq WHERE jobs.seq = :seq";
 static const char SQL_LABELS[] = "SELECT key, value FROM labels WHERE job = :seq ORDER BY key";
 
@@ -95,6 +95,18 @@ int store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
     return c;
 }
 
+int store_row_read_list(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
+{
+    int c = store_row_read(row, seq, out);
+
+    /* Like the progress: for show, and written by us. */
+    if (store_column_json(row, c++, &out->brief, NULL) < 0)
+        out->brief = NULL;
+    if (store_column_json(row, c++, &out->labels, NULL) < 0)
+        out->labels = NULL;
+    return c;
+}
+
 int store_row_read_names(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
 {
     int c = 0;
@@ -144,6 +156,8 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
         return -1;
     store_row_collect(row, 4, job);
     job->host = store_column_text(row, 5);
+    if (store_column_json(row, 6, &job->origin, err) < 0 || store_column_json(row, 7, &job->request, err) < 0)
+        return -1;
     sqlite3_reset(row);
     return read_labels(store, seq, &job->labels, err);
 }
@@ -157,7 +171,7 @@ int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct 
     if (found < 0)
         return -1;
     if (found == 0)
-        return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s'", id);
+        return sw_fail(err, SW_E_NOT_FOUND, "no job '%s'", id);
     store_row_read(row, seq, out);
     sqlite3_reset(row);
     return 0;
@@ -176,6 +190,9 @@ void sw_job_done(struct sw_job *job)
     json_decref(job->labels);
     json_decref(job->owner);
     json_decref(job->avoid);
+    json_decref(job->origin);
+    json_decref(job->request);
+    json_decref(job->brief);
     json_decref(job->progress);
     memset(job, 0, sizeof *job);
 }

@@ -3,7 +3,9 @@
  * schema.c - the tables, made at once when a store is made; "PRAGMA user_version" is their version.
  *
  * Two programs that make a store at once both wait for the write lock; the second finds the work done.
- * A file of any other version is left exactly as it is.
+ * A file of an older version that `upgrades` knows becomes one of this version, in one transaction; a file
+ * of any
+ * other version is left exactly as it is.
  */
 #include "store/store_internal.h"
 
@@ -22,8 +24,22 @@ static const char SQL_ANY_TABLE[] = "SELECT count(*) FROM sqlite_schema";
  * A retry waits until not_before_ms; last_epoch and guard_since_ms remember what was reported
  * already, so that it is reported once. `hooked` marks the jobs whose plan has hooks,
  * `duties` those that need a watcher (enum sw_duty), `host` is where they were left alone. When a place was
- * asked, and by which host, only watchers write.
+ * asked, and by which host, only watchers write. `brief` is what a list shows of a plan:
+ * {"command","gpus",...}.
  */
+/* What was not committed when jobs were submitted: once, however many jobs have the same. */
+#define DIFFS                    \
+    "CREATE TABLE diffs ("       \
+    " sha256 TEXT PRIMARY KEY,"  \
+    " text   TEXT NOT NULL"      \
+    ") STRICT, WITHOUT ROWID;"
+#define DIFFS_USED                                                                               \
+    "CREATE INDEX documents_by_diff ON documents (diff) WHERE diff IS NOT NULL;"                 \
+    "CREATE TRIGGER diffs_unused AFTER DELETE ON documents WHEN old.diff IS NOT NULL BEGIN"      \
+    " DELETE FROM diffs WHERE sha256 = old.diff"                                                 \
+    "  AND NOT EXISTS (SELECT 1 FROM documents WHERE diff = old.diff);"                          \
+    " END;"
+
 static const char JOBS[] =
     "CREATE TABLE places ("
     " seq      INTEGER PRIMARY KEY,"
@@ -79,6 +95,7 @@ static const char JOBS[] =
     " duties         INTEGER NOT NULL DEFAULT 0,"
     " host           TEXT,"
     " progress       TEXT,"
+    " brief          TEXT,"
     " CHECK ((phase = 'over') = (state IN ('Complete', 'Error', 'Canceled')))"
     ") STRICT;"
     "CREATE INDEX jobs_by_state ON jobs (state);"
@@ -88,14 +105,21 @@ static const char JOBS[] =
     "CREATE INDEX jobs_by_expiry ON jobs (ended_ms + keep_ms)"
     " WHERE phase = 'over' AND keep_ms > 0;"
 
+    DIFFS
     "CREATE TABLE documents ("
     " job     INTEGER PRIMARY KEY REFERENCES jobs (seq) ON DELETE CASCADE,"
     " plan    TEXT,"
     " details TEXT,"
     " avoid   TEXT,"
+    /* Who submitted it, from where: {"user","host","git",...}; with what, to make it again; the text of
+     * `diffs`. */
+    " origin  TEXT,"
+    " request TEXT,"
+    " diff    TEXT REFERENCES diffs (sha256),"
     /* An attempt may do nothing but bring the outputs of an earlier one: the exit code of that command. */
     " collect INTEGER"
     ") STRICT;"
+    DIFFS_USED
 
     "CREATE TABLE labels ("
     " job   INTEGER NOT NULL REFERENCES jobs (seq) ON DELETE CASCADE,"
@@ -156,6 +180,24 @@ static const char NOTICES[] =
     ") STRICT, WITHOUT ROWID;"
     "INSERT INTO marks VALUES ('heard', 0), ('store_id', random());";
 
+/* Each makes tables of one version those of the next; the oldest first, without a gap. */
+static const struct {
+    int from;
+    const char *script;
+} upgrades[] = {
+    { 7, DIFFS
+         "ALTER TABLE documents ADD COLUMN origin TEXT;"
+         "ALTER TABLE documents ADD COLUMN diff TEXT REFERENCES diffs (sha256);"
+         DIFFS_USED },
+    { 8, "ALTER TABLE documents ADD COLUMN request TEXT;"
+         "ALTER TABLE jobs ADD COLUMN brief TEXT;" },
+};
+
+static bool is_upgradable(int64_t version)
+{
+    return version >= upgrades[0].from && version < STORE_VERSION;
+}
+
 int store_check_version(struct sw_store *store, int64_t *version, struct sw_error *err)
 {
     int64_t application = 0, tables = 0;
@@ -165,24 +207,41 @@ int store_check_version(struct sw_store *store, int64_t *version, struct sw_erro
         store_number(store, SQL_ANY_TABLE, 0, &tables, err) < 0)
         return -1;
     if ((tables > 0 && application != STORE_APPLICATION_ID) || *version < 0) {
-        sw_fail(err, SW_E_STORE, "'%s' is a database, but not a job store of ours", store->path);
+        sw_fail(err, SW_E_STORE, "'%s' is a database, but not a job store", store->path);
         return sw_hint(err, "choose another folder with SLIPWAY_STATE_DIR");
     }
-    if (*version == STORE_VERSION || (*version == 0 && !store->read_only))
+    if (*version == STORE_VERSION || (!store->read_only && (*version == 0 || is_upgradable(*version))))
         return 0;
     sw_fail(err, SW_E_STORE,
-            "the job store '%s' was made by %s Slipway (version %lld, this one knows %d)",
+            "the job store '%s' was made by %s Slipway (version %lld; this one reads %d)",
             store->path, *version > STORE_VERSION ? "a newer" : "an older", (long long)*version,
             STORE_VERSION);
+    if (is_upgradable(*version))
+        return sw_hint(err, "a command that may write to it, such as 'slipway ps', upgrades it");
     return sw_hint(err, "use that Slipway, or choose another folder with SLIPWAY_STATE_DIR; the file "
                         "was not touched");
+}
+
+static int run_script(struct sw_store *store, const char *script, const char *doing, struct sw_error *err)
+{
+    if (sqlite3_exec(store->db, script, NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    store_fail(store, err);
+    return sw_wrap(err, "cannot %s the tables", doing);
+}
+
+static int upgrade(struct sw_store *store, int64_t version, struct sw_error *err)
+{
+    for (size_t i = 0; i < SW_COUNT(upgrades); i++)
+        if (upgrades[i].from >= version && run_script(store, upgrades[i].script, "upgrade", err) < 0)
+            return -1;
+    return 0;
 }
 
 int store_make_tables(struct sw_store *store, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     char stamp[96];          /* a PRAGMA takes no parameters; both numbers are our own */
-    const char *const scripts[] = { JOBS, NOTICES, stamp };
     int64_t version = 0;
 
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
@@ -192,10 +251,10 @@ int store_make_tables(struct sw_store *store, struct sw_error *err)
         return 0;
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              STORE_APPLICATION_ID, STORE_VERSION);
-    for (size_t i = 0; i < SW_COUNT(scripts); i++)
-        if (sqlite3_exec(store->db, scripts[i], NULL, NULL, NULL) != SQLITE_OK) {
-            store_fail(store, err);
-            return sw_wrap(err, "cannot make the tables");
-        }
+    if (version ? upgrade(store, version, err) < 0
+                : run_script(store, JOBS, "make", err) < 0 || run_script(store, NOTICES, "make", err) < 0)
+        return -1;
+    if (run_script(store, stamp, "mark", err) < 0)
+        return -1;
     return store_commit(&work, err);
 }

@@ -55,8 +55,8 @@ static const struct complaint {
     { SQLITE_CANTOPEN, "it cannot be opened",                          HINT_READ_ONLY },
     { SQLITE_CORRUPT,  "the file is damaged",                          HINT_DAMAGED },
     { SQLITE_NOTADB,   "the file is damaged or is not a job store",    HINT_DAMAGED },
-    { SQLITE_BUSY,     "another process has kept it locked for too long", HINT_LOCKED },
-    { SQLITE_LOCKED,   "another process has kept it locked for too long", HINT_LOCKED },
+    { SQLITE_BUSY,     "another process has locked it for too long", HINT_LOCKED },
+    { SQLITE_LOCKED,   "another process has locked it for too long", HINT_LOCKED },
 };
 
 /* `ulimit -f`: the disk has room, but our files may not use it. */

@@ -89,11 +89,11 @@ static char *prepare_folder(const char *dir, bool read_only, bool make, struct s
     if (make && sw_mkdirs(dir, 0700, err) < 0) {
         if (err)
             err->code = SW_E_STORE;
-        return sw_null(sw_wrap(err, "cannot make the job store"));
+        return sw_null(sw_wrap(err, "cannot create the job store"));
     }
     real = realpath(dir, NULL);
     if (!real && errno == ENOENT && !make)
-        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "there is no job store in '%s' yet", dir));
+        return sw_null(sw_fail(err, SW_E_NOT_FOUND, "no job store in '%s' yet", dir));
     if (!real || stat(real, &info) < 0) {
         cannot_use(err, dir);
         return NULL;
@@ -111,7 +111,7 @@ static int check_file(const char *path, bool read_only, bool make, struct sw_err
         if (errno != ENOENT)
             return cannot_use(err, path);
         return make ? 0
-                    : sw_fail(err, SW_E_NOT_FOUND, "there is no job store '%s' yet", path);
+                    : sw_fail(err, SW_E_NOT_FOUND, "no job store '%s' yet", path);
     }
     if (!S_ISREG(info.st_mode)) {
         sw_fail(err, SW_E_STORE, "the job store '%s' is %s, not a plain file", path,
@@ -261,7 +261,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
         store_exec(store, SQL_WAL_SHORT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
-    return version == 0 ? store_make_tables(store, err) : 0;
+    return version == STORE_VERSION ? 0 : store_make_tables(store, err);
 }
 
 /* Damage is reported when jobs are read: a store without an id can still be looked at. */

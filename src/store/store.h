@@ -22,7 +22,7 @@
 struct sw_store;
 
 /* Opens (and makes, unless read_only) DIR/jobs.db; DIR is made 0700. Full disk, read-only folder,
- * corrupt file, a file of a newer version, a lock held for more than ten seconds, another user's
+ * corrupt file, a file of another version, a lock held for more than ten seconds, another user's
  * folder: SW_E_STORE with a hint, nothing lost. No store yet and read_only: SW_E_NOT_FOUND. */
 struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error *err);
 /* The same for a store that must be there already: a helper that comes late, when its folder is
@@ -66,6 +66,10 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
     int duties;                      /* of sw_store_add() alone: enum sw_duty */
     char *host;                      /* that it was left on; with the documents */
+    json_t *origin;                  /* who submitted it, from where; with the documents */
+    json_t *request;                 /* with what, so that it can be made again; likewise */
+    json_t *brief;                   /* what a list shows of the plan; with lists */
+    const char *diff;                /* of sw_store_add() alone: what was not committed; NULL: nothing */
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
@@ -105,9 +109,13 @@ void sw_store_place_unasked(struct sw_store *store, int64_t place, const char *h
 int sw_store_left_on(struct sw_store *store, const char *id, const char *host, struct sw_error *err);
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
- * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner.
+ * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner, origin,
+ * request, brief, diff.
  * SW_E_CONFLICT when the id exists. */
 int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err);
+
+/* What was not committed when it was submitted, owned; "": nothing, or not known. NULL + err. */
+char *sw_store_diff(struct sw_store *store, const char *id, struct sw_error *err);
 
 /* places.c: a place by its number; SW_E_NOT_FOUND. */
 int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, struct sw_error *err);
@@ -192,7 +200,7 @@ int sw_store_cancel_undo(struct sw_store *store, const char *id, bool *undone,
                          struct sw_error *err);
 
 enum sw_columns {
-    SW_COLUMNS_LIST,
+    SW_COLUMNS_LIST,       /* of a list: and labels, brief */
     SW_COLUMNS_ALL,        /* and plan, details, labels, avoid, owner */
     SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile, place and phase */
 };
@@ -229,6 +237,7 @@ struct sw_job_filter {
     const char *platform, *name, *name_prefix, *id_prefix;
     const char *const *labels; size_t label_count;     /* "key" or "key=value": has all of them */
     int64_t ended_before_ms;                           /* with keep: see sw_store_expired */
+    int64_t created_since_ms;                          /* 0: all */
     size_t limit, offset;                              /* limit 0: no limit */
     enum sw_columns columns;
 };
@@ -248,7 +257,7 @@ int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_jo
                      void *context, struct sw_error *err);
 
 /* Another plan for a job, as it was adopted once more. */
-int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan,
+int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan, const json_t *brief,
                       struct sw_error *err);
 
 /* Forget a job with its attempts and events. SW_E_CONFLICT unless it is over. */
@@ -267,6 +276,22 @@ int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, s
 /* The attempts of a job, oldest first: JSON array of {number, state, reason, message, exit_code,
  * signal, node, remote_id, started_ms, ended_ms, cause}. */
 json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err);
+/* usage.c: one attempt and what it used; owned by the store. */
+struct sw_used {
+    /* the same number for the attempts of one job, which come one after the other */
+    int64_t job;
+    bool first, current;             /* of its attempts */
+    char *platform;
+    char *label;                     /* the value of the label that was asked for; NULL: it has none */
+    json_t *brief;                   /* {"gpus","nodes","gpu_type","user"}; NULL: not known */
+    double gpu_percent;              /* how busy its GPUs were, from 0 to 100; -1: not known */
+    enum sw_state state;
+    int64_t queued_ms, started_ms, ended_ms;     /* it waits since; 0: not yet */
+};
+/* The attempts of all jobs that were not over at that time, oldest job first. */
+typedef void sw_used_fn(void *context, const struct sw_used *used);
+int sw_store_used(struct sw_store *store, int64_t since_ms, const char *label, sw_used_fn *fn, void *context,
+                  struct sw_error *err);
 /* Begin the next attempt: number + 1, state Pending again; *attempt is the new number. From a final
  * state the row is "submitting" without an owner (claim it, then submit). Before the end it means
  * that the platform retries by itself: phase and remote id stay. SW_E_CONFLICT when from_attempt

@@ -60,12 +60,12 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
 bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 
 /* Our own mark in the file's header: "SWJB"; and the version of our tables (1 to 5 were never released). */
-enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 7 };
+enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 9 };
 
 /* Is this file a job store of this version? Reads only, inside a transaction. *version: 0 for a file
- * without tables, which only a writer accepts. */
+ * without tables, or one that can be upgraded; only a writer accepts these. */
 int store_check_version(struct sw_store *store, int64_t *version, struct sw_error *err);
-/* Many processes may try at once; one does it. */
+/* Make or upgrade them. Many processes may try at once; one does it. */
 int store_make_tables(struct sw_store *store, struct sw_error *err);
 
 /* ---- one piece of work (sql.c) -------------------------------------------------------------- */
@@ -148,8 +148,15 @@ int store_fail(struct sw_store *store, struct sw_error *err);
     " not_before_ms, progress, place,"                                                      \
     " (SELECT address FROM places WHERE places.seq = jobs.place)"
 
+/* What a list adds to them: what it shows of the plan, and the labels, {"key":"value"}. */
+#define STORE_LIST_COLUMNS                                                                 \
+    STORE_JOB_COLUMNS ", brief,"                                                           \
+    " (SELECT json_group_object(own.key, own.value) FROM labels AS own WHERE own.job = jobs.seq)"
+
 /* Returns how many columns those are. */
 int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
+/* with STORE_LIST_COLUMNS */
+int store_row_read_list(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 
 /* Those of SW_COLUMNS_NAMES, likewise. */
 #define STORE_NAME_COLUMNS "seq, id, platform, profile, phase, place"

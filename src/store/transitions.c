@@ -58,6 +58,12 @@ static const char SQL_MOVE[] =
     WHEREABOUTS
     " WHERE seq = :seq AND attempt = :attempt AND may_follow(state, canceling, :state)";
 
+/* Which image it was is known when it has started: written with that news, and once. */
+static const char SQL_IMAGE[] =
+    "UPDATE documents SET details = json_set(coalesce(details, '{}'), '$.image_digest', :digest)"
+    " WHERE job = :seq AND json_valid(coalesce(details, '{}'))"
+    "  AND json_extract(coalesce(details, '{}'), '$.image_digest') IS NOT :digest";
+
 static const char SQL_CANCEL_INTENT[] =
     "UPDATE jobs SET canceling = 1, updated_ms = :now"
     " WHERE seq = :seq AND phase <> 'over' AND canceling = 0";
@@ -228,6 +234,9 @@ static int write_row(struct sw_store *store, enum effect effect, int64_t seq,
     if (effect == EFFECT_MOVE)
         bind_move(change, row, seen, now_ms);
     if (store_run(store, change, err) < 0)
+        return -1;
+    if (effect >= EFFECT_LEARN && seen->image_digest[0] &&
+        store_do(store, SQL_IMAGE, err, BIND_INT(":seq", seq), BIND_TEXT(":digest", seen->image_digest)) < 0)
         return -1;
     return effect == EFFECT_TOUCH ? 0 : store_attempt_follow(store, seq, err);
 }

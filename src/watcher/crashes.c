@@ -115,7 +115,7 @@ void sw_watcher_failed(const struct sw_watcher_place *place)
     sw_auto(json) json_t *record = read_record(place, now_ms);
 
     json_array_append_new(json_object_get(record, "crashes"), json_integer(now_ms));
-    json_object_set_new(record, "why", sw_json_text("it did not come up"));
+    json_object_set_new(record, "why", sw_json_text("it did not start"));
     write_record(place, record, NULL);
 }
 

@@ -77,7 +77,7 @@ static bool holds_password(char *const environment[])
 static bool start_unit(const struct sw_watcher_place *place, const char *program, char *const environment[])
 {
     static const char *const words[] = {
-        "systemd-run", "--user", "--quiet", "--collect", "--description=Slipway looks after jobs",
+        "systemd-run", "--user", "--quiet", "--collect", "--description=Slipway watcher",
         "--property=UMask=0077", "--property=WorkingDirectory=/", "--property=LimitCORE=0" };
     sw_autofree char *path = named(place, program);
     sw_autofree char *unit = sw_format("--unit=slipway-watcher-%s", strrchr(place->socket, '/') + 1);

@@ -66,7 +66,7 @@ static void on_secret(struct sw_watcher_door *door, int *fd, const char *rest)
     struct sw_secrets *secrets = sw_secrets_receive(*fd, &err);
 
     if (!secrets) {
-        answer(*fd, "these are no secrets\n");
+        answer(*fd, "not a list of secrets\n");
         return;
     }
     door->service.secret(door->service.context, rest, secrets);
@@ -136,7 +136,7 @@ static void serve(struct sw_watcher_door *door, int client)
     if (door->service.stream)
         door->service.stream(door->service.context, line, sw_take_fd(fd));
     else
-        answer(fd, "this watcher does not know that word\n");
+        answer(fd, "unknown request\n");
 }
 
 /* ---- the door ------------------------------------------------------------------------------------ */
@@ -191,7 +191,7 @@ struct sw_watcher_door *sw_watcher_listen(const struct sw_watcher_place *place,
     if (door->closing < 0 || sw_thread_start(&door->thread, 0, listen_on, door) < 0) {
         if (door->closing >= 0)
             close(door->closing);
-        return sw_null(sw_fail(err, SW_E_IO, "the system gives no thread to listen with"));
+        return sw_null(sw_fail(err, SW_E_IO, "cannot start a thread"));
     }
     door->path = sw_strdup(place->socket);
     sw_take_fd(fd);

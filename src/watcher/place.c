@@ -50,7 +50,7 @@ int sw_watcher_place(const char *state_dir, struct sw_watcher_place *out, struct
     struct stat info;
 
     if (stat(state_dir, &info) < 0)
-        return sw_fail_errno(err, SW_E_STORE, "cannot look at '%s'", state_dir);
+        return sw_fail_errno(err, SW_E_STORE, "cannot access '%s'", state_dir);
     folder = runtime_folder(err);
     if (!folder)
         return -1;
@@ -86,7 +86,7 @@ int sw_watcher_lock(const struct sw_watcher_place *place, struct sw_error *err)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return sw_take_fd(fd);
     if (errno == EWOULDBLOCK)
-        return sw_fail(err, SW_E_CONFLICT, "a watcher of '%s' runs already", place->state_dir);
+        return sw_fail(err, SW_E_CONFLICT, "a watcher of '%s' is already running", place->state_dir);
     return sw_fail_errno(err, SW_E_IO, "cannot lock '%s'", place->lock);
 }
 

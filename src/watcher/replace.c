@@ -75,7 +75,7 @@ int sw_program_become(const struct sw_program *program, const struct sw_watcher_
     char *argv[] = { (char *)"slipway-watcher", place->state_dir, NULL };
 
     if (held < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot hand over the secrets");
+        return sw_fail_errno(err, SW_E_IO, "cannot pass on the secrets");
     fcntl(lock, F_SETFD, 0);
     fcntl(held, F_SETFD, 0);
     setenv(HEIR, heir, 1);

@@ -85,7 +85,7 @@ static int say(const struct sw_watcher_place *place, const char *line, const str
         return why.code ? sw_pass(err, &why) : 0;
     if (sw_write_all(fd, line, strlen(line)) < 0 || (secrets && sw_secrets_send(secrets, fd) < 0))
         return errno == EPIPE || errno == ECONNRESET
-                   ? 0 : sw_fail_errno(err, SW_E_IO, "cannot speak to the watcher");
+                   ? 0 : sw_fail_errno(err, SW_E_IO, "cannot send to the watcher");
     shutdown(fd, SHUT_WR);
     if (read_answer(fd, answer, patience_ms, err) < 0)
         return -1;

@@ -29,6 +29,7 @@ extern const struct contract_case cases_truth[];      /* answers that a client m
 extern const struct contract_case cases_why[];        /* what is said of a job that is over */
 extern const struct contract_case cases_meaning[];    /* the same answers everywhere */
 extern const struct contract_case cases_collect[];    /* outputs, and outputs that did not arrive */
+extern const struct contract_case cases_reach[];      /* into a running job */
 extern const struct contract_case cases_many[];       /* several jobs in one call */
 
 #endif

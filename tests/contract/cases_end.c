@@ -209,8 +209,8 @@ static void a_status_carries_the_fields_of_the_seed(void **state)
     assert_string_equal(text_of(seen, "id"), job);
     assert_string_equal(text_of(seen, "backend_type"), here->fixture->name);
     assert_string_not_equal(text_of(seen, "backend_job_id"), "");
-    assert_true(strcmp(text_of(seen, "started_at"), text_of(seen, "submitted_at")) >= 0 ||
-                *text_of(seen, "submitted_at"));
+    assert_true(strcmp(text_of(seen, "submitted_at"), text_of(seen, "created_at")) >= 0);
+    assert_true(strcmp(text_of(seen, "started_at"), text_of(seen, "submitted_at")) >= 0);
     assert_true(strcmp(text_of(seen, "ended_at"), text_of(seen, "started_at")) >= 0);
 }
 
@@ -256,7 +256,8 @@ static void events_tell_the_story_in_order(void **state)
     const char *job = launch(here, EXITS, 0);
     int64_t last = -1;
     char *text;
-    sw_auto(json) json_t *events = NULL;
+    sw_auto(json) json_t *document = NULL;
+    const json_t *events;
     size_t i;
     json_t *event;
 
@@ -264,8 +265,9 @@ static void events_tell_the_story_in_order(void **state)
     text = sw_events(here->session, job, 0, NULL);
     assert_non_null(text);
     canary_heard(here->canary, "sw_events", text);
-    events = json_loads(text, 0, NULL);
+    document = json_loads(text, 0, NULL);
     sw_text_free(text);
+    events = json_object_get(document, "events");
     assert_true(json_array_size(events) >= 2);
     json_array_foreach(events, i, event) {
         assert_true(number_of(event, "seq") > last);
@@ -282,6 +284,37 @@ static void an_unknown_job_is_not_found(void **state)
     assert_int_equal(err.code, SW_E_NOT_FOUND);
     assert_int_equal(sw_cancel(here->session, "missing-aaaaaaaa", &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
+}
+
+static bool log_has(struct trial *here, const char *job, const char *words)
+{
+    struct log log = read_log(here, job, -1, false);
+    bool there = log.bytes && strstr(log.bytes, words);
+
+    log_done(&log);
+    return there;
+}
+
+static void setup_runs_before_the_command_and_its_failure_is_that_of_the_job(void **state)
+{
+    struct trial *here = *state;
+    struct sw_request *made = request_shell(here, "cat \"$SLIPWAY_SETUP_DIR/made\"");
+    const char *job;
+
+    set(made, "setup", "echo setup speaks");
+    set(made, "setup", "echo made by setup >\"$SLIPWAY_SETUP_DIR/made\"");
+    job = send_request(here, made);
+    assert_int_equal(wait_until_over(here, job), 0);
+    assert_true(log_has(here, job, "setup speaks\nmade by setup\n"));
+
+    made = request_shell(here, "echo the command ran");
+    set(made, "setup", "exit 7");
+    job = send_request(here, made);
+    assert_int_equal(wait_until_over(here, job), 7);
+    expect_state(here, job, SW_ERROR);
+    expect_exit_code(here, job, 7);
+    assert_true(log_has(here, job, "setup failed with exit code 7: the command was not started"));
+    assert_false(log_has(here, job, "the command ran"));
 }
 
 static void planning_sends_nothing(void **state)
@@ -311,6 +344,7 @@ const struct contract_case cases_end[] = {
     CLAIM(a_job_that_runs_out_of_memory_says_so, MEMORY_LIMIT),
     CLAIM(a_command_that_does_not_exist_gives_127, COMMANDS),
     CLAIM(a_program_named_by_its_words_that_does_not_exist_gives_127, COMMANDS),
+    CLAIM(setup_runs_before_the_command_and_its_failure_is_that_of_the_job, COMMANDS),
     CLAIM(a_job_past_its_time_limit_gives_124, 0),
     CLAIM(a_job_at_its_time_limit_gets_one_term_and_all_of_its_grace, COMMANDS),
     CLAIM(a_job_is_running_between_its_beginning_and_its_end, 0),

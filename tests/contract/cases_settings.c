@@ -137,7 +137,7 @@ static void expect_cause(struct trial *here, const char *job, const char *cause,
 static void what_a_data_server_refuses_has_one_cause(void **state)
 {
     static const struct { const char *job, *key, *cause, *says, *advises; } rows[] = {
-        { "inputs: {/x: 's3://here/none'}", "AKIAHERE", "user", "there is nothing at", "does not exist" },
+        { "inputs: {/x: 's3://here/none'}", "AKIAHERE", "user", "nothing at", "does not exist" },
         { "inputs: {/x: 's3://elsewhere/none'}", "AKIAHERE", "user", "NoSuchBucket", "does not exist" },
         { "inputs: {/x: 's3://here/in.txt'}", "AKIAOTHER", "user", "denied", "may read" },
         { "outputs: {/results: {to: 's3://elsewhere/x/'}}", "AKIAHERE", "storage", "NoSuchBucket",

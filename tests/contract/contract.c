@@ -26,7 +26,7 @@ static const struct group {
     { "attach", cases_attach }, { "faults", cases_faults }, { "data", cases_data },
     { "secrets", cases_secrets }, { "settings", cases_settings }, { "layout", cases_layout },
     { "truth", cases_truth },   { "why", cases_why },         { "meaning", cases_meaning },
-    { "collect", cases_collect }, { "many", cases_many },
+    { "collect", cases_collect }, { "many", cases_many }, { "reach", cases_reach },
 };
 
 enum { MOST_CASES = 200 };

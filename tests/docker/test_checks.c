@@ -82,8 +82,8 @@ static void what_is_missing_is_reported_with_its_fix(void **state)
 
     (void)state;
     expect(rows, "image", false, "no basic auth credentials", "docker login");
-    expect(rows, "mount /no/such/folder", false, "does not exist", "make it on the machine of");
-    expect(rows, "GPUs", false, "no runtime of the name", "daemon.json");
+    expect(rows, "mount /no/such/folder", false, "does not exist", "create it on the machine of");
+    expect(rows, "GPUs", false, "no runtime of that name", "daemon.json");
 }
 
 static void an_image_that_could_be_pulled_is_not_pulled(void **state)

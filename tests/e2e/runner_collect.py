@@ -133,7 +133,7 @@ with opened() as bucket, Place(bucket, command=RANKS) as place:
     texts = run_ranks(place)
     claim("what ranks share is brought once, when the last of them is done",
           {"/bucket/out/rank-0", "/bucket/out/rank-1", "/bucket/out/manifest.json"} == set(bucket.objects) and
-          [code for _, code in texts] == [0, 0] and sum(text.count("brought to") for text, _ in texts) == 1 and
+          [code for _, code in texts] == [0, 0] and sum(text.count("sent to") for text, _ in texts) == 1 and
           len(json.loads(bucket.objects["/bucket/out/manifest.json"])["files"]) == 2, f"{texts} {list(bucket.objects)}")
 
 with opened() as bucket, Place(bucket, command=RANKS.replace("out", "out$NODE_RANK")) as place:
@@ -177,7 +177,7 @@ with opened() as bucket, Place(bucket) as place:
 with stack:
     text, code = late_runner.communicate(timeout=240)[0], late_runner.returncode
     claim("a server that is out of reach for a while is waited for, in the same attempt",
-          code == 0 and late_bucket.objects.get("/bucket/out/model") == b"model\n" and "it is tried again" in text,
+          code == 0 and late_bucket.objects.get("/bucket/out/model") == b"model\n" and "trying again" in text,
           f"{code} {text}")
     never_runner.communicate(timeout=240)
     claim("and then told: the network was it", never_runner.returncode == 74 and

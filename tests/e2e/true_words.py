@@ -185,13 +185,13 @@ class Selectors(Fixture):
         self.sweep()
         for verb in (["wait", "active"], ["cancel", "-y", "active"], ["why", "failed"], ["retry", "failed"],
                      ["status", "failed"], ["rm", "failed"], ["ps", "failed"], ["ps", "-l", "nope=1"],
-                     ["ps", "--state", "error"], ["ps", "-p", "docker"], ["watch", "running"], ["wait", "-l", "nope"]):
+                     ["ps", "--state", "error"], ["ps", "-p", "docker"], ["watch", "running"], ["wait", "-l", "nope"],
+                     ["get", "failed"], ["logs", "-f", "failed"]):
             self.assertRegex(self.say(0, *verb), r"^no job matches .*; 3 in all\n$", verb)
         self.assertEqual(json.loads(self.ends(0, "why", "failed", "-o", "json").stdout), {"version": 1, "jobs": []})
-        for verb in ("wait", "cancel", "why", "ps", "status", "retry", "rm", "watch"):
+        for verb in ("wait", "cancel", "why", "ps", "status", "retry", "rm", "watch", "get", "logs"):
             self.ends(66, verb, "missing")
         self.ends(66, "ps", "-p", "bogus")
-        self.ends(66, "get", "failed")
 
     def test_ps_takes_selectors_and_a_limit_of_none(self):
         self.assertIn("starts one", self.say(0, "ps"))
@@ -207,7 +207,7 @@ class Selectors(Fixture):
 
     def test_words_of_selectors_are_no_names(self):
         for name in ("last", "last-3", "all", "failed", "running"):
-            self.assertIn("names jobs", self.say(65, "run", "--name", name, "--", "true"), name)
+            self.assertIn("selects jobs", self.say(65, "run", "--name", name, "--", "true"), name)
         (self.work / "job.yaml").write_text("command: 'true'\nname: active\n")
         self.assertIn("job.yaml:2", self.say(65, "run"))
         self.ends(0, "run", "-q", "--name", "last-one", "--", "true")
@@ -218,7 +218,7 @@ class Many(Fixture):
         done = self.rehearse("exit 0")
         failed = [self.rehearse("exit 3") for _ in range(2)]
         self.ends(3, "wait", "all")
-        for args, question in (([done], "is Complete; run it again, over its results? [y/N]"),
+        for args, question in (([done], "is Complete; run it again and overwrite its results? [y/N]"),
                                (["failed"], "retry 2 jobs? [y/N]")):
             screen = self.terminal("retry", *args)
             screen.until(question)
@@ -255,10 +255,10 @@ class Many(Fixture):
     def test_cancel_is_quiet_about_jobs_that_were_over(self):
         over = [self.rehearse("exit 0"), self.rehearse("exit 3")]
         self.ends(3, "wait", *over)
-        self.assertEqual(self.say(0, "cancel", "all"), "nothing to cancel: all these jobs are over\n")
+        self.assertEqual(self.say(0, "cancel", "all"), "nothing to cancel: all these jobs have finished\n")
         runs = self.rehearse("running")
         self.assertEqual(self.say(0, "cancel", "all"), f"{runs}  canceled\n")
-        self.assertEqual(self.say(0, "cancel", runs), f"{runs}  is over already: Canceled\n")
+        self.assertEqual(self.say(0, "cancel", runs), f"{runs}  has already finished: Canceled\n")
 
     def test_get_tells_nothing_from_nothing_new(self):
         self.ends(0, "run", "-q", "--", "true")
@@ -344,13 +344,13 @@ class Waiting(Fixture):
     def test_a_countdown_is_shown_and_is_no_news(self):
         job = self.rehearse("pending 1h, exit 0")
         run = self.start("logs", "-f", job)
-        self.assertIn(b"waiting: waiting, as the script says; expected to start in ", run.stderr.readline())
+        self.assertIn(b"waiting: waiting (scripted); expected to start in ", run.stderr.readline())
         before = self.events(job)
         for _ in range(4):
             self.assertIn("expected to start in 59m", self.ends(0, "ps").stdout.decode())
             time.sleep(0.6)
         one = json.loads(self.ends(0, "status", job, "-o", "json").stdout)
-        self.assertEqual(one["message"], "waiting, as the script says")
+        self.assertEqual(one["message"], "waiting (scripted)")
         self.assertGreater(one["starts_in_ms"], 3500000)
         self.assertIn("expected to start in 59m", self.ends(0, "why", job).stdout.decode())
         self.assertEqual(self.events(job), before)
@@ -374,7 +374,7 @@ class Waiting(Fixture):
         self.env["SLIPWAY_REHEARSAL_API"] = "slow 60s"
         try:
             logs = self.start("logs", "-f", job)
-            self.assertIn(b"rehearsal does not answer, the log continues when it does", logs.stderr.readline())
+            self.assertIn(b"rehearsal does not answer, the log continues when it answers", logs.stderr.readline())
         finally:
             logs.kill()
             logs.communicate()

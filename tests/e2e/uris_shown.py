@@ -4,8 +4,9 @@
 
     uris_shown.py TOOLS_FOLDER SLIPWAY
 
-What fetches has to know the URL, so the plan of a job holds it: plan.json and payload.json below the state folder, and
-the plan in the store. Those are the exceptions, and only their owner may read them.
+What fetches has to know the URL, so the plan of a job holds it, and so does the request that the plan was made from:
+plan.json and payload.json below the state folder, plan and request in the store. Those are the exceptions, and only
+their owner may read them.
 """
 import http.server
 import os
@@ -101,7 +102,7 @@ def leaks_written(home):
 
 
 def leaks_stored(home):
-    """Columns of the store that hold a canary, but for the plan."""
+    """Columns of the store that hold a canary, but for plan and request."""
     found = []
     for folder, _, names in os.walk(f"{home.folder}/state"):
         for name in names:
@@ -113,7 +114,7 @@ def leaks_stored(home):
                 columns = [column[0] for column in rows.description]
                 for row in rows:
                     found += [f"{table}.{column}" for column, value in zip(columns, row)
-                              if column != "plan" and any(canary in str(value).encode() for canary in CANARIES)]
+                              if column not in ("plan", "request") and any(canary in str(value).encode() for canary in CANARIES)]
             store.close()
     return sorted(set(found))
 
@@ -149,7 +150,7 @@ def jobs(home, port, deaf):
         ran = home.slipway("run", "-f", "-", stdin=job)
         if name == "good":
             claim("a job's signed input is fetched", ran.returncode == 0 and b"content" in ran.stdout, str(ran))
-            claim("the log says so without the signature", b"/x?...: 1 files" in ran.stdout + ran.stderr, str(ran))
+            claim("the log says so without the signature", b"/x?...: 1 file," in ran.stdout + ran.stderr, str(ran))
         for words in (("status", "last"), ("status", "-o", "json", "last"), ("why", "last"), ("logs", "last"),
                       ("events", "last"), ("ps", "-a"), ("replicas", "last")):
             home.slipway(*words)
@@ -158,7 +159,7 @@ def jobs(home, port, deaf):
     home.slipway("ps", "-o", "json")
     claim("run, status, why, logs, events and ps show neither", not leaks_said(home), str(leaks_said(home)))
     claim("no file but the plan's holds one", not leaks_written(home), str(leaks_written(home)))
-    claim("no row but its plan holds one", not leaks_stored(home), str(leaks_stored(home)))
+    claim("no row but its plan and request holds one", not leaks_stored(home), str(leaks_stored(home)))
     reports = [name for name in os.listdir(home.folder) if name.endswith(".tar")]
     claim("a report was written", len(reports) == 1, str(reports))
     for name in reports:

@@ -85,7 +85,7 @@ def main():
         Hook.posted.clear()
         event = Home(f"{folder}/bad", certificates, "other").tell(port)
         claim("... and not to a server of an unknown authority", not Hook.posted, str(Hook.posted))
-        claim("the event says why, and what to do", "no authority we trust" in event and "SSL_CERT_FILE" in event, event)
+        claim("the event says why, and what to do", "no trusted authority" in event and "SSL_CERT_FILE" in event, event)
         claim("the address stays a secret", "s3cret" not in event, event)
     finish()
 

@@ -123,7 +123,7 @@ static int changes_of(struct trial *here, const char *id)
         if (strcmp(text_of(event, "kind"), "attempt") == 0)
             count++;
         else if (strcmp(text_of(event, "kind"), "state") == 0)
-            count += strcmp(text_of(data, "state"), text_of(data, "was")) != 0;
+            count += strcmp(text_of(data, "status"), text_of(data, "was")) != 0;
     }
     return count;
 }

@@ -59,14 +59,16 @@ static void of_three_ranks_the_first_that_failed_is_named(void **state)
         here, "if [ $NODE_RANK = 1 ]; then echo \"FileNotFoundError: no /data\" >&2; sleep 0.2; exit 7; fi;"
               " sleep 60");
     const char *job;
-    sw_auto(json) json_t *seen = NULL, *verdict = NULL, *ranks = NULL;
+    sw_auto(json) json_t *seen = NULL, *verdict = NULL, *parts = NULL;
+    const json_t *ranks;
     sw_autofree char *evidence = NULL;
 
     set(made, "nodes", "3");
     job = send_request(here, made);
     assert_int_equal(wait_until_over(here, job), 7);
     seen = status(here, job);
-    ranks = answer(sw_replicas(here->session, job, NULL));
+    parts = answer(sw_replicas(here->session, job, NULL));
+    ranks = json_object_get(parts, "replicas");
     assert_int_equal(number_of(seen, "failed_replica"), 1);
     assert_int_equal(number_of(json_array_get(ranks, 1), "exit_code"), 7);
     for (size_t other = 0; other < 3; other += 2)

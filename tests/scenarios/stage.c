@@ -178,7 +178,9 @@ json_t *list_all(struct trial *here, enum sw_look look)
 
 json_t *events_of(struct trial *here, const char *id)
 {
-    return answer(sw_events(here->session, id, 0, NULL));
+    sw_auto(json) json_t *document = answer(sw_events(here->session, id, 0, NULL));
+
+    return json_incref(json_object_get(document, "events"));
 }
 
 int count_events(struct trial *here, const char *id, const char *kind)

@@ -120,7 +120,7 @@ static void each_thing_that_is_wrong_is_named_with_its_fix(void **state)
     expect(rows, "ssh login2", false, "refused", "sshd");
     expect(rows, "partition", false, "closed is down", "slurm.partition");
     expect(rows, "partition", false, "there is no none, but: ", "slurm.partition");
-    expect(rows, "time limit of short", true, "240 minutes are asked for, 10:00", "");   /* another may do */
+    expect(rows, "time limit of short", true, "240 minutes requested, 10:00", "");   /* another may do */
     expect(rows, "account", false, "may not use other, but: research", "SLURM_ACCOUNT");
     expect(rows, "base folder", false, "cannot be", "slurm.base_dir");
     control("mend login2");
@@ -161,7 +161,7 @@ static void containers_are_looked_at_when_there_is_an_image(void **state)
                             "echo machine registry.test login a password b "
                             "> .config/enroot/.credentials'"), 0);
     none = checks(link, &plan);
-    expect(none, "credentials for registry.test", false, "read by others", "chmod 600");
+    expect(none, "credentials for registry.test", false, "others can read", "chmod 600");
     json_decref(plan.options);
     sw_platform_slurm.close(link);
 }

@@ -202,7 +202,7 @@ def a_login_of_any_registry_is_brought_but_only_to_its_own(here):
     assert os.listdir(os.path.dirname(kept)) == [".credentials"], os.listdir(os.path.dirname(kept))
     said = here.call("preflight", here.job_file("true", image="three.example/team/key:1",
                                                        slurm={"registry_login": True}), "-p", "slurm", check=False)
-    assert "registry_login brings them" in said.stdout + said.stderr, said.stdout + said.stderr
+    assert "registry_login sends them" in said.stdout + said.stderr, said.stdout + said.stderr
     found = subprocess.run(["grep", "-rl", "canary-docker-4712", BASE, here.folder], stdout=subprocess.PIPE, text=True,
                            check=False).stdout
     assert found == "", found

@@ -485,7 +485,7 @@ def preflight_refuses_what_run_refuses(here):
 def preflight_refuses_what_slurm_would_queue_for_ever(here):
     for wanted in ({"nodes": 9}, {"cpus": 5000}):
         said = here.call("preflight", here.job_file("true", **wanted), check=False)
-        assert said.returncode == 1 and "Slurm refused the job" in said.stdout, (wanted, said.stdout)
+        assert said.returncode == 1 and "Slurm rejected the job" in said.stdout, (wanted, said.stdout)
 
 
 def preflight_passes_what_runs(here):
@@ -503,7 +503,7 @@ def a_job_is_adopted_by_its_id_alone(here):
     job = here.submit(f"{gate.wait}; exit 3", retry={"max": 0})
     other = SlurmClient(here.program)
     there = {row["id"]: row for row in json.loads(other.call("adopt", "--list", "-p", "slurm", "-o", "json").stdout)["jobs"]}
-    assert there[job]["state"] in ("Pending", "Running") and there[job]["owner"] == "ann" and there[job]["created_at"], there
+    assert there[job]["status"] in ("Pending", "Running") and there[job]["owner"] == "ann" and there[job]["created_at"], there
     gate.open()
     other.call("adopt", job, "-p", "slurm")
     assert job not in other.call("adopt", "--list", "-p", "slurm").stdout
@@ -540,7 +540,7 @@ def status_tells_what_arrives_and_what_was_brought(here):
     with holding.Server() as server:
         job = here.submit(f"wc -c </in/big; {gate.wait}", inputs={"/in/big": server.uri})
         until(lambda: phase() == "prepare", "a heartbeat")
-        assert "inputs are fetched" in here.call("status", job).stdout, here.call("status", job).stdout
+        assert "fetching inputs" in here.call("status", job).stdout, here.call("status", job).stdout
         server.release()
         until(lambda: phase() == "running", "the command")
         gate.open()

@@ -4,7 +4,6 @@
 # last word is enough.
 #
 #   tests/slurm/cluster --no-accounting --min-job-age 2 -- python3 tests/slurm/try_no_accounting.py SLIPWAY
-import json
 import os
 import sys
 
@@ -47,8 +46,8 @@ def runners_that_no_job_names_are_caches(here):
     for name in (unused, named):
         here.as_user("touch", f"{folder}/{name}")
     here.as_user("sh", "-c", f"echo {named} >{folder}/../sbatch/job_other.sbatch")
-    assert not [row for row in json.loads(here.call("gc", "-o", "json").stdout) if row["platform"] == "slurm"]
-    rows = [row for row in json.loads(here.call("gc", "--caches", "-o", "json").stdout) if row["platform"] == "slurm"]
+    assert not [row for row in here.json("gc")["leftovers"] if row["platform"] == "slurm"]
+    rows = [row for row in here.json("gc", "--caches")["leftovers"] if row["platform"] == "slurm"]
     assert [(os.path.basename(row["where"]), row["removed"]) for row in rows] == [(unused, False)], rows
     here.call("gc", "--caches", "--yes")
     assert set(os.listdir(folder)) == ours | {named}, os.listdir(folder)

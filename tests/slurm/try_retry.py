@@ -68,7 +68,7 @@ def a_killed_node_is_followed_by_a_new_run_without_a_client(here):
 def an_image_error_is_requeued_under_the_same_id(here):
     # Only a reason that names no node: the setup line plays the part of the failing import.
     job = here.submit("echo here", retry={"wait": "1s"},
-                        slurm={"setup": ["[ $SLIPWAY_ATTEMPT != 1 ] || slipway_give_up 78 image-error "
+                        slurm={"setup_lines": ["[ $SLIPWAY_ATTEMPT != 1 ] || slipway_give_up 78 image-error "
                                          "'\"no image\"'"]})
     here.wait(job)
     runs = here.attempts(job)
@@ -159,7 +159,7 @@ def a_node_lost_from_under_several_is_followed_by_a_new_run(here):
 
 def a_node_that_is_gone_when_the_ranks_start_is_not_the_programs_fault(here):
     job = here.submit("echo \"attempt $SLIPWAY_ATTEMPT rank $NODE_RANK\"", nodes=2, retry={"wait": "1s"},
-                        slurm={"setup": ["[ $SLIPWAY_ATTEMPT != 1 ] || sleep 5"]})
+                        slurm={"setup_lines": ["[ $SLIPWAY_ATTEMPT != 1 ] || sleep 5"]})
     loses_a_node_and_runs_again(here, job)
 
 
@@ -215,9 +215,9 @@ def every_attempt_is_in_the_status_and_has_its_log(here):
     here.wait(job)
     told = here.status(job)
     assert (told["attempt"], told["status"]) == (3, "Complete"), told
-    assert [(one["number"], one["state"], one["exit_code"], one["cause"]) for one in told["attempts"]] == [
+    assert [(one["attempt"], one["status"], one["exit_code"], one["cause"]) for one in told["attempts"]] == [
         (1, "Error", 1, "gpu"), (2, "Error", 1, "gpu"), (3, "Complete", 0, None)], told["attempts"]
-    assert len({one["remote_id"] for one in told["attempts"]}) == 3, told["attempts"]
+    assert len({one["backend_job_id"] for one in told["attempts"]}) == 3, told["attempts"]
     for attempt in (1, 2, 3):
         for rank in (0, 1):
             said = here.call("logs", job, "--attempt", str(attempt), "--rank", str(rank)).stdout
@@ -231,7 +231,7 @@ def every_attempt_is_in_the_status_and_has_its_log(here):
 
     other = SlurmClient(here.program)                      # one who comes later sees the same
     other.call("adopt", job, "-p", "slurm")
-    assert [one["number"] for one in other.status(job)["attempts"]] == [1, 2, 3]
+    assert [one["attempt"] for one in other.status(job)["attempts"]] == [1, 2, 3]
     other.close()
 
     here.call("retry", job)                        # by hand: the next number, and folders of its own

@@ -87,7 +87,7 @@ def a_role_that_fails_ends_the_others(here):
 
 def roles_that_do_not_add_up_are_refused(here):
     done = here.call("run", "-d", here.job_file("true", nodes=3, slurm={"cosmos": COSMOS}), check=False)
-    assert done.returncode != 0 and "speaks of 4 nodes, the job of 3" in done.stderr, done.stderr
+    assert done.returncode != 0 and "has 4 nodes, the job 3" in done.stderr, done.stderr
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def a_scancel_by_hand_is_one_term(here):
 
 
 def a_job_that_has_not_begun_its_command_is_canceled_at_once(here):
-    job = here.submit("true", slurm={"setup": ["echo up >$slipway_results/up.0", "sleep 300"]})
+    job = here.submit("true", slurm={"setup_lines": ["echo up >$slipway_results/up.0", "sleep 300"]})
     begun(job)
     here.call("cancel", job)
     assert here.status(job)["status"] == "Canceled" and not here.in_queue(job)

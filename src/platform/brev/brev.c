@@ -18,7 +18,7 @@ static const char *const brev_variables[] = {
 };
 
 static const struct sw_credential brev_credentials[] = {
-    { "BREV_API_TOKEN", false, "for a login of its own; without it that of `brev login` is used" },
+    { "BREV_API_TOKEN", false, "for a separate login; without it that of `brev login` is used" },
     { "NGC_KEY", false, "for images of nvcr.io, when docker has no login for it" },
     { "DOCKER_USERNAME", false, "with DOCKER_PASSWORD, for other registries" },
     { "DOCKER_PASSWORD", false, "see DOCKER_USERNAME" },
@@ -124,8 +124,9 @@ static char *render_instance(const struct sw_plan *plan)
     brev_name(name, brev_prefix(&options), plan->job_id, plan->store_id, 1);
     sw_buf_addf(&out, "brev create %s --type %s --detached\n", name, *types ? types : "TYPES");
     if (!*types)
-        sw_buf_addf(&out, "TYPES: the cheapest with %d GPUs%s%s\n", brev_plan_gpus(plan),
-                    plan->gpu_type ? " of type " : "", plan->gpu_type ? plan->gpu_type : "");
+        sw_buf_addf(&out, "TYPES: the cheapest with %d GPU%s%s%s\n", brev_plan_gpus(plan),
+                    sw_text_plural(brev_plan_gpus(plan)), plan->gpu_type ? " of type " : "",
+                    plan->gpu_type ? plan->gpu_type : "");
     return sw_buf_steal(&out);
 }
 
@@ -174,6 +175,12 @@ static int brev_exec_open(struct sw_connection *conn, const struct sw_jobref *jo
     ASK(conn, job, got, -1, docker_exec_open(docker, job, what, out, &why));
 }
 
+static int brev_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                          struct sw_stream **out, struct sw_error *err)
+{
+    ASK(conn, job, got, -1, docker_port_open(docker, job, replica, port, out, &why));
+}
+
 /* What was brought here before its instance was deleted is still here. */
 static char *brev_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
@@ -195,7 +202,7 @@ static struct sw_connection *named_engine(struct brev_connection *conn, struct s
     const json_t *found = brev_find(list, wanted);
 
     if (!wanted) {
-        sw_fail(err, SW_E_UNSUPPORTED, "which instance's files are meant is not said");
+        sw_fail(err, SW_E_UNSUPPORTED, "no instance is given");
         sw_hint(err, "name it: BREV_INSTANCE_ID, or instance_id in the profile");
     } else if (list && !found) {
         sw_fail(err, SW_E_NOT_FOUND, "Brev has no instance '%s'", wanted);
@@ -219,7 +226,7 @@ static json_t *brev_list_path(struct sw_connection *conn, const char *path, stru
 
 const struct sw_platform sw_platform_brev = {
     .name = "brev",
-    .summary = "machines of NVIDIA Brev, created when needed, with jobs in Docker on them",
+    .summary = "NVIDIA Brev machines, created when needed; jobs run there in Docker",
     .options = brev_options,
     .credentials = brev_credentials,
     .variables = brev_variables,
@@ -248,7 +255,9 @@ const struct sw_platform sw_platform_brev = {
     .list_path = brev_list_path,
     .adopt = brev_adopt,
     .jobs = brev_jobs,
+    .terminals = true,
     .exec_open = brev_exec_open,
+    .port_open = brev_port_open,
     .orphans = brev_orphans,
     .inventory = brev_inventory,
 };

@@ -165,7 +165,7 @@ static json_t *find_organization(struct brev_connection *conn, struct sw_error *
     }
     if (!active || is_called(active, wanted))
         return sw_take(active);
-    sw_fail(err, SW_E_CREDENTIAL, "the active organisation of brev is '%.100s', and '%.100s' is wanted",
+    sw_fail(err, SW_E_CREDENTIAL, "brev's active organisation is '%.100s', not '%.100s'",
             sw_json_str(active, "name"), wanted);
     sw_hint(err, "make it the active one: brev set %.100s", wanted);
     return NULL;
@@ -235,7 +235,7 @@ int brev_refresh(struct brev_connection *conn, bool now, struct sw_error *err)
         return sw_fail_errno(err, SW_E_IO, "cannot lock %s", path);
     text = brev_ask(conn, BREV_WORDS("refresh"), BREV_SLOW_MS, NULL, err);
     if (!text)
-        return sw_wrap(err, "brev does not write its ssh configuration");
+        return sw_wrap(err, "brev did not write its ssh configuration");
     pthread_mutex_lock(&conn->lock);
     conn->refreshed_ms = sw_monotonic_ms();
     pthread_mutex_unlock(&conn->lock);

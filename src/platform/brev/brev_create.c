@@ -42,7 +42,8 @@ json_t *brev_plan_types(struct brev_connection *conn, const struct sw_plan *plan
     if (json_array_size(names) > 0)
         return sw_take(names);
     if (gpus > 0)
-        sw_fail(err, SW_E_REFUSED, "Brev offers no machine with %d GPU%s%s%s now", gpus, gpus == 1 ? "" : "s",
+        sw_fail(err, SW_E_REFUSED, "Brev offers no machine with %d GPU%s%s%s "
+                                   "now", gpus, sw_text_plural(gpus),
                 plan->gpu_type ? " of type " : "", plan->gpu_type ? plan->gpu_type : "");
     else
         sw_fail(err, SW_E_REFUSED, "Brev offers no machine without GPUs now");
@@ -65,7 +66,7 @@ char *brev_cost_text(struct brev_connection *conn, const char *type)
     double price = brev_price_of(conn, type);
 
     if (price < 0)
-        return sw_format("%s, at a price that is not known", type ? type : "of a type that is not known");
+        return sw_format("%s, price unknown", type ? type : "type unknown");
     return sw_format("%s, %.2f USD per hour", type, price);
 }
 
@@ -125,12 +126,12 @@ static int look_after(struct brev_connection *conn, const json_t *before, const 
     sw_pass(err, why);
     if (!after) {
         sw_wrap(err, "'%s' may exist and cost money: brev cannot be asked (%.100s)", name, trouble.message);
-        return sw_hint(err, "look with `brev ls`, and delete it with `brev delete %s`", name);
+        return sw_hint(err, "check with `brev ls`, and delete it with `brev delete %s`", name);
     }
     left = left_behind(conn, before, after, name);
     if (!left)
         return sw_wrap(err, "cannot create an instance");
-    sw_wrap(err, "the creation failed, and left %.300s", left);
+    sw_wrap(err, "the creation failed and left %.300s behind", left);
     return sw_hint(err, "`slipway rm` of this job deletes what was left; so does `brev delete %s`", name);
 }
 
@@ -197,7 +198,7 @@ static int is_ready(struct waiting *wait, const json_t *list, json_t **instance,
     struct sw_error why = { 0 };
 
     if (!found)
-        wait->note = list ? "is not in the list yet" : "is not seen: brev does not answer";
+        wait->note = list ? "is not in the list yet" : "is not visible: brev does not answer";
     if (use == BREV_FAILED || use == BREV_GOING || use == BREV_STOPPED) {
         sw_fail(err, SW_E_REFUSED, "the instance '%s' %s", wait->name, wait->note);
         return sw_hint(err, use == BREV_STOPPED ? "start it: brev start %s" : "delete it: brev delete %s",
@@ -350,7 +351,7 @@ json_t *brev_take(struct brev_connection *conn, const struct sw_plan *plan, int 
     sw_auto(json) json_t *list = brev_list(conn, BREV_NOW, err);
     char name[BREV_NAME_SIZE];
     int created = list ? choose(conn, plan, &options, list, attempt, name, err) : -1;
-    struct waiting wait = { .conn = conn, .plan = plan, .name = name, .note = "is asked for",
+    struct waiting wait = { .conn = conn, .plan = plan, .name = name, .note = "is requested",
                             .fresh = created > 0 };
     json_t *instance = created < 0 ? NULL : wait_ready(&wait, created ? NULL : list, options.ready_ms, err);
 

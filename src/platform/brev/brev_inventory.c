@@ -27,11 +27,11 @@ int brev_preflight(struct sw_connection *conn, const struct sw_plan *plan, struc
         return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
     }
     if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN)
-        return sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, brev has 'none' and 'torchrun' only");
+        return sw_fail(err, SW_E_UNSUPPORTED, "brev supports only the launchers 'none' and 'torchrun'");
     if (options.instance_id && options.pool)
         return sw_fail(err, SW_E_SPEC, "brev: instance_id and pool exclude each other");
     if (options.pool && (!brev_name_valid(options.pool) || strlen(options.pool) > BREV_POOL_MAX))
-        return sw_fail(err, SW_E_SPEC, "brev: pool: '%.64s' is no name of at most %d letters and digits",
+        return sw_fail(err, SW_E_SPEC, "brev: pool: '%.64s' is not a name of at most %d letters and digits",
                        options.pool, BREV_POOL_MAX);
     return sw_image_ref_parse(plan->image, &image, err);
 }
@@ -52,7 +52,7 @@ static bool check_program(struct brev_connection *conn, json_t *rows)
     sw_autofree char *message = NULL;
 
     brev_check_version(conn, &version, &why);
-    message = version < 0 ? sw_strdup("its version is not known: `brev --version` does not say it")
+    message = version < 0 ? sw_strdup("its version is unknown: `brev --version` does not print it")
               : sw_format("version %d.%d.%d%s", version / 1000000, version / 1000 % 1000, version % 1000,
                           version < NEWEST_SHAPE ? ", with the older form of lists" : "");
     add(rows, "brev program", message, &why);
@@ -68,7 +68,7 @@ static bool check_login(struct brev_connection *conn, json_t *rows)
                                           name ? name : sw_json_str(organization, "id"),
                                           conn->token ? "by BREV_API_TOKEN"
                                           : sw_text_same(conn->login, "own") ? "by your own login"
-                                                                             : "by a token that was kept");
+                                                                             : "by a stored token");
 
     add(rows, "login", message, &why);
     return organization;

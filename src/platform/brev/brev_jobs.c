@@ -235,7 +235,7 @@ static void add_instance(struct brev_connection *conn, const struct sw_orphans *
         return;
     jobs = brev_jobs_on(conn, instance, NULL);
     if (usable && (!jobs || brev_live_jobs(jobs, NULL) > 0))
-        kept = jobs ? "a job runs on it" : "it cannot be asked whether a job runs on it";
+        kept = jobs ? "a job runs on it" : "it is unknown whether a job runs on it";
     mine = sweep->store_id && sw_text_starts(sweep->store_id, mark.store);
     if (sw_orphan_add(search, &(struct sw_orphan){ .what = "instance", .where = name, .job = mark.job,
                                                    .marked = true, .kept = kept,

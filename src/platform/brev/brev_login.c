@@ -32,7 +32,7 @@ int brev_login_find(struct brev_connection *conn, struct sw_error *err)
     const char *token = value_of(conn, "BREV_API_TOKEN"), *home = value_of(conn, "HOME");
 
     if (conn->with.login && !brev_name_valid(conn->with.login))
-        return sw_fail(err, SW_E_SPEC, "'%.64s' is no name for a login: use letters and digits",
+        return sw_fail(err, SW_E_SPEC, "'%.64s' is not a login name: use letters and digits",
                        conn->with.login);
     conn->login = sw_strdup(conn->with.login ? conn->with.login : token ? "default" : OWN);
     if (sw_text_same(conn->login, OWN)) {
@@ -43,7 +43,7 @@ int brev_login_find(struct brev_connection *conn, struct sw_error *err)
     conn->token = token ? sw_secret_new(token) : NULL;
     if (!brev_login_is_key(conn) || conn->with.organization)
         return 0;
-    sw_fail(err, SW_E_CREDENTIAL, "BREV_API_TOKEN is a key of an organisation, and none is named");
+    sw_fail(err, SW_E_CREDENTIAL, "BREV_API_TOKEN belongs to an organisation, and none is given");
     return sw_hint(err, "name it by its id: brev: {organization: ID}");
 }
 

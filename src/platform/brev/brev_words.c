@@ -54,7 +54,7 @@ enum brev_use brev_use(const json_t *instance, const char **note)
     const char *status = sw_json_str(instance, "status"), *none;
 
     note = note ? note : &none;
-    *note = "is in a state that is not known here";
+    *note = "is in an unknown state";
     if (sw_text_same(sw_json_str(instance, "build_status"), "CREATE_FAILED")) {
         *note = "could not be built";
         return BREV_FAILED;
@@ -329,12 +329,12 @@ static const struct brev_complaint {
     { "unauthorized", SW_E_CREDENTIAL, "Brev refuses the login", LOG_IN },
     { "unauthenticated", SW_E_CREDENTIAL, "Brev refuses the login", LOG_IN },
     { "401", SW_E_CREDENTIAL, "Brev refuses the login", LOG_IN },
-    { "403", SW_E_CREDENTIAL, "Brev refuses the login, or what was asked for is not allowed", LOG_IN },
+    { "403", SW_E_CREDENTIAL, "Brev refuses the login, or does not allow the request", LOG_IN },
     { "stdin", SW_E_CREDENTIAL, "brev asks a question instead of answering: it is not logged in", LOG_IN },
     { "no tty", SW_E_CREDENTIAL, "brev asks a question instead of answering: it is not logged in", LOG_IN },
-    { "unknown flag", SW_E_UNSUPPORTED, "this brev does not know an option that is needed", UPDATE },
-    { "unknown shorthand", SW_E_UNSUPPORTED, "this brev does not know an option that is needed", UPDATE },
-    { "unknown command", SW_E_UNSUPPORTED, "this brev does not know a command that is needed", UPDATE },
+    { "unknown flag", SW_E_UNSUPPORTED, "this brev lacks a required option", UPDATE },
+    { "unknown shorthand", SW_E_UNSUPPORTED, "this brev lacks a required option", UPDATE },
+    { "unknown command", SW_E_UNSUPPORTED, "this brev lacks a required command", UPDATE },
     { "no such host", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },
     { "dial tcp", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },
     { "connection refused", SW_E_UNREACHABLE, "brev cannot reach its service", NULL },

@@ -158,7 +158,9 @@ const struct sw_platform sw_platform_docker = {
     .list_path = docker_list_path,
     .adopt = docker_adopt,
     .jobs = docker_jobs,
+    .terminals = true,
     .exec_open = docker_exec_open,
+    .port_open = docker_port_open,
     .orphans = docker_orphans,
     .inventory = docker_inventory,
 };

@@ -83,10 +83,10 @@ static void explain(void *context, const struct sw_http_reply *reply, const char
             (!meanings[i].words || strstr(words, meanings[i].words)))
             err->code = meanings[i].code;
     if (strstr(words, "is too new") || strstr(words, "is too old"))
-        sw_hint(err, "slipway speaks Docker API 1.%d to 1.%d; use an engine that does, too",
+        sw_hint(err, "slipway supports Docker API 1.%d to 1.%d; use an engine that does, too",
                 DOCKER_API_OLDEST, DOCKER_API_NEWEST);
     if (strstr(words, "HTTP request to an HTTPS server"))
-        sw_hint(err, "the engine wants TLS: set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH");
+        sw_hint(err, "the engine requires TLS: set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH");
 }
 
 /* ---- open and close ----------------------------------------------------------------------------- */
@@ -207,11 +207,11 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
         return -1;
     said = sw_rest_header(&seen, "Api-Version");
     if (!said || sscanf(said, "%d.%d", &major, &minor) != 2 || major != 1) {
-        sw_fail(err, SW_E_REFUSED, "%s does not answer like a Docker engine", api->endpoint.text);
-        return sw_hint(err, "%s names another kind of server", api->endpoint.origin);
+        sw_fail(err, SW_E_REFUSED, "%s is not a Docker engine", api->endpoint.text);
+        return sw_hint(err, "%s points to another kind of server", api->endpoint.origin);
     }
     if (minor < DOCKER_API_OLDEST) {
-        sw_fail(err, SW_E_UNSUPPORTED, "the engine at %s speaks Docker API 1.%d; 1.%d is the least",
+        sw_fail(err, SW_E_UNSUPPORTED, "the engine at %s supports Docker API 1.%d; at least 1.%d is needed",
                 api->endpoint.text, minor, DOCKER_API_OLDEST);
         return sw_hint(err, "upgrade Docker there to 19.03 or newer");
     }

@@ -20,7 +20,7 @@ static json_t *get(struct docker_api *api, char *path, json_type type, struct sw
         return NULL;
     if (reply && json_typeof(reply) == type)
         return sw_take(reply);
-    sw_fail(err, SW_E_REFUSED, "the engine's answer to %.200s is of another kind", owned);
+    sw_fail(err, SW_E_REFUSED, "unexpected answer from the engine to %.200s", owned);
     return NULL;
 }
 
@@ -64,7 +64,7 @@ int docker_make(struct docker_api *api, const char *name, const json_t *body, ch
     if (!id)
         return 0;
     *id = sw_strdup(sw_json_str(reply, "Id"));
-    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
+    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine returned no id for '%s'", name);
 }
 
 json_t *docker_list(struct docker_api *api, const char *id, struct sw_error *err)
@@ -146,7 +146,7 @@ char *docker_file(struct docker_api *api, const char *name, const char *path, si
     if (get_archive(api, name, path, &tar, err) == 0) {
         content = sw_tar_first_file(sw_buf_text(&tar.bytes), tar.bytes.length, size);
         if (!content)
-            sw_fail(err, SW_E_NOT_FOUND, "'%s' in the container is no file", path);
+            sw_fail(err, SW_E_NOT_FOUND, "'%s' in the container is not a file", path);
     }
     sw_buf_wipe(&tar.bytes);
     return content;
@@ -200,7 +200,7 @@ int docker_network_make(struct docker_api *api, const char *name, struct sw_erro
         why.code == SW_E_CONFLICT)               /* another client was faster */
         return 0;
     sw_pass(err, &why);
-    return sw_wrap(err, "cannot make the network '%s'", name);
+    return sw_wrap(err, "cannot create the network '%s'", name);
 }
 
 /* Older: made before, or at the same time with the smaller id; every client says the same of two. */

@@ -77,7 +77,7 @@ static int stop(struct docker_api *api, const char *container, const struct dock
 
     for (; over == 0 && sw_monotonic_ms() < ending->kill_ms; told = false) {
         if (deadline_ms && sw_monotonic_ms() >= deadline_ms)
-            return sw_fail(err, SW_E_TIMEOUT, "it was asked to end, and still runs");
+            return sw_fail(err, SW_E_TIMEOUT, "it was asked to stop and is still running");
         if (!told && send_signal(api, container, "QUIT", err) < 0)
             return -1;
         over = wait_over(api, container, err);
@@ -89,7 +89,7 @@ static int stop(struct docker_api *api, const char *container, const struct dock
         over = wait_over(api, container, err);
     }
     if (over == 0)
-        sw_fail(err, SW_E_UNREACHABLE, "the engine does not end a container");
+        sw_fail(err, SW_E_UNREACHABLE, "the engine does not stop a container");
     return over > 0 ? 0 : -1;
 }
 
@@ -260,7 +260,7 @@ void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
     while (count && passes++ < PASSES_MAX && end_all(&pass, &why) > 0)
         ;
     if (!why.code)
-        sw_fail(&why, SW_E_UNREACHABLE, "its containers do not end");
+        sw_fail(&why, SW_E_UNREACHABLE, "its containers do not stop");
     for (size_t i = 0; i < count; i++) {
         if (all[i].waits)
             sw_batch_fail(&jobs[i], 1, &why);

@@ -98,7 +98,7 @@ static void check_engine(const struct docker_api *api, const json_t *info, const
     if (warning)
         sw_finding(rows, "connection", false, warning, "use ssh:// or TLS");
     if (os && strcmp(os, "linux") != 0)
-        sw_finding(rows, "containers", false, "the engine runs containers of another system than Linux",
+        sw_finding(rows, "containers", false, "the engine does not run Linux containers",
                    "switch it to Linux containers");
 }
 
@@ -127,7 +127,7 @@ static void check_disk(struct docker_api *api, const json_t *info, bool needs_im
     if (left < 0)
         message = sw_strdup("cannot be seen from here");
     else if (left < least)
-        message = sw_format("%s free in %s, at least %s should be%s", text, folder, wanted,
+        message = sw_format("%s free in %s; at least %s is recommended%s", text, folder, wanted,
                             needs_image ? " to pull an image" : "");
     else
         message = sw_format("%s free in %s", text, folder);
@@ -167,7 +167,7 @@ static void add_runtime(struct docker_api *api, const char *name, const char *pa
 {
     sw_autofree char *version = sw_text_empty(path) ? NULL : program_version(api, path);
     sw_autofree char *message = sw_format("runtime %s, %s", name,
-                                          version ? version : "version not known from here");
+                                          version ? version : "version unknown");
 
     sw_finding(rows, "GPUs", true, message, NULL);
 }
@@ -183,7 +183,7 @@ static void check_gpus(struct docker_api *api, const json_t *info, const struct 
     if (runtime)
         add_runtime(api, name, sw_json_str(runtime, "path"), rows);
     else if (needs->runtime)
-        sw_finding(rows, "GPUs", false, "the engine has no runtime of the name that was asked for",
+        sw_finding(rows, "GPUs", false, "the engine has no runtime of that name",
                    "leave `runtime` out, or add it to the engine's daemon.json");
     else if (!tegra && has_cdi_gpus(info))
         sw_finding(rows, "GPUs", true, "CDI devices of NVIDIA", NULL);
@@ -201,7 +201,7 @@ static void check_image(struct docker_api *api, const struct docker_needs *needs
     bool used = there && needs->policy != DOCKER_PULL_ALWAYS;
     bool missing = !used && needs->policy == DOCKER_PULL_NEVER;
     sw_autofree char *message = sw_format(
-        "%s %s", needs->image, used ? "is there" : missing ? "is not there, and may not be pulled"
+        "%s %s", needs->image, used ? "is there" : missing ? "is missing, and may not be pulled"
                                                            : "can be pulled");
     struct sw_error why = { 0 };
 
@@ -231,7 +231,7 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
 {
     const char *source = sw_json_str(mount, "Source");
     sw_autofree char *check = sw_format("mount %s", source ? source : "?");
-    sw_autofree char *fix = sw_format("make it on the machine of %s, or name another",
+    sw_autofree char *fix = sw_format("create it on the machine of %s, or use another",
                                       api->endpoint.text);
     struct sw_error why = { 0 };
 
@@ -326,7 +326,7 @@ int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, str
         return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
     }
     if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN) {
-        sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has 'none' and 'torchrun' only");
+        sw_fail(err, SW_E_UNSUPPORTED, "docker supports only the launchers 'none' and 'torchrun'");
         return sw_hint(err, "start mpirun or ray in the command: docs/use/platforms/docker.md shows how");
     }
     if (sw_image_ref_parse(plan->image, &image, err) < 0 || !(api = docker_borrow(conn, err)) ||

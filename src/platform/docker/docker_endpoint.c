@@ -29,7 +29,7 @@ static const struct scheme {
 
 static int bad(const char *text, const char *why, struct sw_error *err)
 {
-    sw_fail(err, SW_E_SPEC, "'%.200s' is no address of a Docker engine: %s", text, why);
+    sw_fail(err, SW_E_SPEC, "'%.200s' is not the address of a Docker engine: %s", text, why);
     return sw_hint(err, "write unix:///path, tcp://host:port or ssh://user@host");
 }
 
@@ -66,19 +66,19 @@ static int take_host(const char *whole, const char *at, const char *end, struct 
         const char *close = memchr(at, ']', (size_t)(end - at));
 
         if (!close || !is_word(at + 1, (size_t)(close - at - 1), ":.%"))
-            return bad(whole, "the brackets hold no IPv6 address", err);
+            return bad(whole, "no IPv6 address in the brackets", err);
         out->host = sw_strndup(at + 1, (size_t)(close - at - 1));
         colon = close + 1 < end ? close + 1 : NULL;
         if (colon && *colon != ':')
-            return bad(whole, "after the brackets comes :PORT", err);
+            return bad(whole, "expected :PORT after the brackets", err);
     } else {
         colon = memchr(at, ':', (size_t)(end - at));
         if (!is_word(at, (size_t)((colon ? colon : end) - at), "-._"))
-            return bad(whole, "there is no proper host name", err);
+            return bad(whole, "not a valid host name", err);
         out->host = sw_strndup(at, (size_t)((colon ? colon : end) - at));
     }
     if (colon && (out->port = port_of(colon + 1, end)) < 0)
-        return bad(whole, "the port is no number from 1 to 65535", err);
+        return bad(whole, "the port is not a number from 1 to 65535", err);
     return 0;
 }
 
@@ -90,11 +90,11 @@ static int take_user(const char *whole, const char **at, const char *end, struct
     if (!sign)
         return 0;
     if (memchr(*at, ':', (size_t)(sign - *at)))
-        return bad("ssh://...", "a password has no place in an address (use a key)", err);
+        return bad("ssh://...", "an address cannot contain a password (use a key)", err);
     if (out->way != DOCKER_SSH)
-        return bad(whole, "a user belongs to ssh:// only", err);
+        return bad(whole, "only ssh:// takes a user", err);
     if (!is_word(*at, (size_t)(sign - *at), "-._\\@+"))
-        return bad(whole, "the user's name is none", err);
+        return bad(whole, "not a valid user name", err);
     out->user = sw_strndup(*at, (size_t)(sign - *at));
     *at = sign + 1;
     return 0;
@@ -106,9 +106,9 @@ static int take_path(const char *whole, const char *path, struct docker_endpoint
     if (strcmp(path, "") == 0 || strcmp(path, "/") == 0)
         return 0;
     if (out->way != DOCKER_SSH)
-        return bad(whole, "there is a path after the host", err);
+        return bad(whole, "unexpected path after the host", err);
     if (!is_word(path, strlen(path), "/-._@+"))
-        return bad(whole, "the socket's path holds odd characters", err);
+        return bad(whole, "the socket's path has unsupported characters", err);
     out->remote_socket = sw_strdup(path);
     return 0;
 }
@@ -135,7 +135,7 @@ int docker_endpoint_parse(const char *text, struct docker_endpoint *out, struct 
         if (strncasecmp(text, schemes[i].prefix, strlen(schemes[i].prefix)) == 0)
             found = &schemes[i];
     if (!found)
-        return bad(text, strstr(text, "://") ? "its kind is not known" : "it names no kind", err);
+        return bad(text, strstr(text, "://") ? "unknown scheme" : "it has no scheme", err);
     at = text + strlen(found->prefix);
     out->way = found->way;
     if (found->way == DOCKER_UNIX)
@@ -250,7 +250,7 @@ static int from_meta(const json_t *meta, const char *name, const char *certifica
     bool trust_any = sw_json_bool(endpoint, "SkipTLSVerify", false);
 
     if (!sw_text_same(sw_json_str(meta, "Name"), name) || !host)
-        return sw_fail(err, SW_E_SPEC, "the docker context '%s' names no engine", name);
+        return sw_fail(err, SW_E_SPEC, "the docker context '%s' has no engine", name);
     if (docker_endpoint_parse(host, out, err) < 0)
         return sw_wrap(err, "the docker context '%s'", name);
     if (out->way == DOCKER_TLS || (out->way == DOCKER_TCP && sw_file_exists(certificates)))
@@ -271,8 +271,8 @@ static int from_context(const char *folder, const char *name, const char *origin
     certificates = sw_format("%s/contexts/tls/%s/docker", folder, hex);
     out->origin = origin;
     if (!sw_file_exists(path)) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is no docker context '%.100s' in %s", name, folder);
-        return sw_hint(err, "%s asks for it; `docker context ls` lists them", origin);
+        sw_fail(err, SW_E_NOT_FOUND, "no docker context '%.100s' in %s", name, folder);
+        return sw_hint(err, "%s names it; `docker context ls` lists them", origin);
     }
     text = sw_file_read(path, CONFIG_MAX, &length, err);
     meta = text ? sw_json_parse(text, length, path, err) : NULL;
@@ -382,6 +382,6 @@ char *docker_endpoint_warning(const struct docker_endpoint *endpoint)
     if (endpoint->way == DOCKER_TLS)
         return sw_format("%s: the engine's certificate is not checked (set DOCKER_TLS_VERIFY=1)",
                          endpoint->text);
-    return sw_format("%s is neither encrypted nor protected: who reaches it is root there, and"
-                     " secrets travel in the clear (use ssh:// or TLS)", endpoint->text);
+    return sw_format("%s is neither encrypted nor protected: anyone who reaches it is root there, and "
+                     "secrets are sent in the clear (use ssh:// or TLS)", endpoint->text);
 }

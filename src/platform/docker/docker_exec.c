@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "net/http_stream.h"
+#include "platform/kit/port.h"
 
 enum { PIECE = 32 * 1024, END_NOTED_MS = 5000, ASK_EVERY_MS = 10 };
 
@@ -128,7 +129,7 @@ static int create(struct docker_exec *exec, const char *container, const char *j
                    &reply, err) < 0)
         return -1;
     exec->id = sw_strdup(sw_json_str(reply, "Id"));
-    return exec->id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine gives the command no id");
+    return exec->id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine returned no id for the command");
 }
 
 static int start(struct docker_exec *exec, struct sw_error *err)
@@ -158,14 +159,26 @@ int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, co
     exec->stream = (struct sw_stream){
         .ops = &ops, .terminal = what->terminal,
         /* A terminal has a key for the end of input; a file over TLS has nothing (http_stream.h). */
-        .takes_input = what->terminal || docker_of(conn)->endpoint.way != DOCKER_TLS,
+        .takes_input = what->terminal || what->endless || docker_of(conn)->endpoint.way != DOCKER_TLS,
     };
     docker_name(name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1), what->replica);
     exec->api = docker_borrow(conn, err);
     if (create(exec, name, job->id, what, err) < 0 || start(exec, err) < 0) {
         exec_close(&exec->stream);
-        return sw_wrap(err, "cannot run a command beside '%s'", job->id);
+        return sw_wrap(err, "cannot run a command in '%s'", job->id);
     }
     *out = &exec->stream;
     return 0;
+}
+
+/* The engine publishes no port of a container that runs already, and servers listen at its loopback
+ * address. */
+int docker_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                     struct sw_stream **out, struct sw_error *err)
+{
+    sw_auto(sw_relay) struct sw_relay relay = { 0 };
+
+    sw_relay_init(&relay, port);
+    return docker_exec_open(conn, job, &(struct sw_exec){ .replica = replica, .argv = relay.argv,
+                                                          .endless = true }, out, err);
 }

@@ -185,7 +185,8 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
         text = file = docker_file(api, container, DOCKER_HOME "/plan.json", &size, NULL);
     *plan = text ? sw_json_parse(text, file ? size : strlen(text), "plan", NULL) : NULL;
     results = docker_bound_results(conn, inspected, id);
-    docker_receipt(receipt, docker_of(conn)->endpoint.text, container, results, docker_bound_ends(inspected));
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, container, results, docker_bound_ends(inspected),
+                   NULL);
     signature = docker_label(inspected, LABEL_SIGNED);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     return 0;

@@ -189,6 +189,8 @@ struct docker_base {                /* what inspect says about an image; all own
     json_t *env;                     /* array of "NAME=value"; NULL: none */
     char *user;                      /* "", "1000", "app:app" */
     char *arch;                      /* as uname -m says it: "x86_64", "aarch64" */
+    /* "sha256:..." of the repository it came from, or its id; "": not known */
+    char digest[SW_DIGEST_TEXT];
 };
 void docker_base_read(struct docker_base *image, const json_t *inspected);
 void docker_base_done(struct docker_base *image);
@@ -362,6 +364,7 @@ SW_PLATFORM_SLOT(docker, list_path);
 SW_PLATFORM_SLOT(docker, adopt);
 SW_PLATFORM_SLOT(docker, jobs);
 SW_PLATFORM_SLOT(docker, exec_open);
+SW_PLATFORM_SLOT(docker, port_open);
 SW_PLATFORM_SLOT(docker, orphans);
 SW_PLATFORM_SLOT(docker, inventory);
 SW_PLATFORM_SLOT(docker, log_fetch);
@@ -446,9 +449,11 @@ int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_e
 /* What a waiting job waits for: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
 
-/* `ends`: the folder of this machine that gets the last reports; NULL: a volume. */
+/* `ends`: the folder of this machine that gets the last reports; NULL: a volume. `digest` of the image;
+ * NULL: not
+ * known. */
 void docker_receipt(struct sw_submission *receipt, const char *host, const char *container,
-                    const char *results, const char *ends);
+                    const char *results, const char *ends, const char *digest);
 
 /* ---- the containers of one job, and how they ended --------------------------------------------- */
 

@@ -113,9 +113,9 @@ static int fetch(struct docker_api *api, struct docker_log_answer *answer, struc
     if (result == 0)
         return 0;
     if (answer->broken)
-        sw_fail(&why, SW_E_UNREACHABLE, "the engine's answer is no log");
+        sw_fail(&why, SW_E_UNREACHABLE, "the engine's answer is not a log");
     if (why.code == SW_E_UNSUPPORTED)
-        sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
+        sw_hint(&why, "the log driver of the container keeps no readable log: use "
                 "'log_driver: local'");
     return sw_pass(err, &why);
 }

@@ -83,12 +83,12 @@ static int check_mount(const struct sw_mount *mount, const char *source,
 {
     if (mount->kind == SW_MOUNT_PATH && !site->local && !is_volume(mount) &&
         *mount->source != '/') {
-        sw_fail(err, SW_E_SPEC, "mount '%s' means a path of this machine, and the engine is on "
-                "another one", mount->source);
-        return sw_hint(err, "write the path as it is there, from / on");
+        sw_fail(err, SW_E_SPEC, "mount '%s' is a path of this machine, and the engine is on another "
+                                "one", mount->source);
+        return sw_hint(err, "write the absolute path on that machine");
     }
     if (mount->flags && strcmp(mount->flags, "ro") != 0 && strcmp(mount->flags, "rw") != 0) {
-        sw_fail(err, SW_E_SPEC, "mount '%s:%s:%s': its last part is neither ro nor rw", source,
+        sw_fail(err, SW_E_SPEC, "mount '%s:%s:%s': its last part is not ro or rw", source,
                 mount->target, mount->flags);
         return sw_hint(err, "write SOURCE:TARGET or SOURCE:TARGET:ro, such as /data:/data:ro");
     }

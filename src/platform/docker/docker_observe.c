@@ -124,7 +124,7 @@ static void say(struct sw_observation *seen, enum sw_state state, const char *re
 static int observe_unstarted(const struct docker_job *job, const struct docker_containers *own,
                              struct sw_observation *seen, struct sw_error *err)
 {
-    say(seen, SW_PENDING, SW_REASON_STARTING, "its container is made and not started yet");
+    say(seen, SW_PENDING, SW_REASON_STARTING, "its container is created but not started yet");
     for (int rank = 0; rank < own->all.count; rank++) {
         sw_auto(docker_ended) struct docker_ended ended = { 0 };
 

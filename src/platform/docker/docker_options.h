@@ -45,7 +45,7 @@ extern const char *const docker_pull_policies[], *const docker_run_as[], *const 
       .env = "DOCKER_PULL_POLICY", .choices = docker_pull_policies, \
       .help = "when the image is fetched: always, missing, never" }, \
     { "network", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO network), .initial = "tao_default", \
-      .env = "DOCKER_NETWORK", .help = "network of the containers; made when it is missing" }, \
+      .env = "DOCKER_NETWORK", .help = "network of the containers; created if missing" }, \
     { "mounts", SW_TEXTS, SW_JOB, SW_FILLS(TYPE, INTO mounts), .trust = SW_TRUST_PROFILE, \
       .help = "SOURCE:TARGET[:ro] as seen from the engine; a source without slash is a volume" }, \
     { "results", SW_CHOICE, SW_JOB, SW_FILLS(TYPE, INTO results), .initial = "auto", \
@@ -61,7 +61,7 @@ extern const char *const docker_pull_policies[], *const docker_run_as[], *const 
     { "gpu_ids", SW_TEXTS, SW_JOB, SW_FILLS(TYPE, INTO gpu_ids), \
       .help = "GPUs to choose from, by number or UUID; all: every one" }, \
     { "share_gpus", SW_FLAG, SW_JOB, SW_FILLS(TYPE, INTO share_gpus), .initial = "false", \
-      .help = "use GPUs that other jobs have, instead of waiting until they are free" }, \
+      .help = "use GPUs that other jobs use, instead of waiting for free ones" }, \
     { "runtime", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO runtime), .trust = SW_TRUST_PROFILE, \
       .help = "OCI runtime of the engine, such as nvidia" }, \
     { "ipc", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO ipc), \
@@ -72,16 +72,16 @@ extern const char *const docker_pull_policies[], *const docker_run_as[], *const 
       .help = "the container's root is read-only; results and mounts stay writable" }, \
     { "auto_remove", SW_FLAG, SW_JOB, SW_FILLS(TYPE, INTO auto_remove), .initial = "false", \
       .env = "DOCKER_AUTO_REMOVE", \
-      .help = "remove the containers when the job is over, and its logs and results are kept here" }, \
+      .help = "remove the containers when the job has finished and its files are stored here" }, \
     { "log_driver", SW_TEXT, SW_JOB, SW_FILLS(TYPE, INTO log_driver), .initial = "local", \
       .help = "log driver of the containers; engine: the engine's own default" }, \
     { "host_config", SW_FREE, SW_JOB, SW_FILLS(TYPE, INTO host_config), .trust = SW_TRUST_PROFILE, \
-      .help = "more of the Engine API's HostConfig; cannot change what the job itself says" }
+      .help = "more of the Engine API's HostConfig; cannot change what the job itself sets" }
 
 /* GPUs of the engine; fills a member of TYPE. */
 #define DOCKER_GPU_OPTION(TYPE, MEMBER) \
     { "gpu_devices", SW_TEXTS, SW_CONNECTION, SW_FILLS(TYPE, MEMBER), .env = "SLIPWAY_DOCKER_GPUS", \
-      .help = "GPUs the engine has, where it cannot be found out" }
+      .help = "GPUs the engine has, where that cannot be detected" }
 
 /* `options`: the block of a plan or of a profile; may be NULL. A damaged value counts as not given. */
 struct docker_connect_options docker_connect_options(const json_t *options);

@@ -26,9 +26,9 @@ static char *path_there(const struct sw_connection *conn, const char *path, stru
     if (sw_text_starts(path, "file://"))
         path += strlen("file://");
     if (!docker_is_local(conn) && *path != '/') {
-        sw_fail(err, SW_E_USAGE, "'%s' is no whole path, and the engine at %s is on another machine",
+        sw_fail(err, SW_E_USAGE, "'%s' is not an absolute path, and the engine at %s is on another machine",
                 path, docker_of(conn)->endpoint.text);
-        sw_hint(err, "write the path as it is there, from / on");
+        sw_hint(err, "write the absolute path on that machine");
         return NULL;
     }
     return sw_path_absolute(path, NULL);
@@ -51,7 +51,7 @@ static int check_there(struct docker_api *api, const char *path, bool *exists, s
         return 0;
     if (api)
         sw_pass(err, &why);
-    return sw_wrap(err, "cannot look at '%s'", path);
+    return sw_wrap(err, "cannot check '%s'", path);
 }
 
 int docker_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
@@ -173,7 +173,7 @@ static json_t *list_there(struct docker_api *api, const char *path, struct sw_er
     if (answer && !json_is_array(names)) {
         const char *message = sw_json_str(answer, "message");
 
-        sw_fail(err, SW_E_IO, "%s", message ? message : "the runner over there says nothing");
+        sw_fail(err, SW_E_IO, "%s", message ? message : "the runner there gives no answer");
         return NULL;
     }
     return json_incref((json_t *)names);
@@ -195,7 +195,7 @@ json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw
     if (check_there(api, place, &exists, err) < 0)
         return NULL;
     if (!exists) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is no '%s' on the machine of %s", place, engine);
+        sw_fail(err, SW_E_NOT_FOUND, "no '%s' on the machine of %s", place, engine);
         return NULL;
     }
     names = list_there(api, place, err);

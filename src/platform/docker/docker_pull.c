@@ -143,9 +143,9 @@ static int say_log_in(const struct sw_image_ref *image, const struct sw_registry
     bool ngc = strcmp(image->registry, "nvcr.io") == 0;
 
     if (login->secret)
-        return sw_hint(err, "%s was used (as '%.60s'): is it still valid, and may it read this image?"
+        return sw_hint(err, "%s was used (as '%.60s'): is it still valid, and can it read this image?"
                             "%s", login->origin, login->user,
-                       ngc ? " Make a key at org.ngc.nvidia.com" : "");
+                       ngc ? " Create a key at org.ngc.nvidia.com" : "");
     if (login->trouble)
         return sw_hint(err, "no credential was used, because %.150s", login->trouble);
     if (ngc)
@@ -162,8 +162,8 @@ static int say_remedy(enum remedy remedy, const struct sw_image_ref *image,
     case LOG_IN:
         return say_log_in(image, login, err);
     case CHECK_NAME:
-        return sw_hint(err, "check name and tag; a private image also looks so to a login that may"
-                            " not see it (%s was used)",
+        return sw_hint(err, "check name and tag; a private image looks the same to a login without access "
+                            "(%s was used)",
                        login->secret ? login->origin : "no credential");
     case FREE_DISK:
         return sw_hint(err, "the engine's disk is full: `docker system prune` frees what is not used");
@@ -179,7 +179,7 @@ static int say_remedy(enum remedy remedy, const struct sw_image_ref *image,
     case OTHER_BUILD:
         break;
     }
-    return sw_hint(err, "there is no build of it for the engine's processor");
+    return sw_hint(err, "it has no build for the engine's processor");
 }
 
 /* `words` are the engine's, from the stream or the status. */

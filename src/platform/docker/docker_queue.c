@@ -175,16 +175,16 @@ static int enough_at_all(const struct sw_plan *plan, const json_t *candidates, s
     if (sw_text_same(first, DOCKER_GPU_ANY) || sw_text_same(first, DOCKER_GPU_ALL)) {
         if (plan->nodes == 1)
             return 0;
-        sw_fail(err, SW_E_SPEC, "%d nodes with GPUs on one engine, and its GPUs are not known",
+        sw_fail(err, SW_E_SPEC, "%d nodes with GPUs on one engine, and its GPUs are unknown",
                 plan->nodes);
         return sw_hint(err, "name them: gpu_devices: [0, 1, ...]");
     }
     there = (int64_t)json_array_size(candidates);
     if (wanted <= there)
         return 0;
-    sw_fail(err, SW_E_SPEC, "the job needs %lld GPUs, and the engine has %lld", (long long)wanted,
-            (long long)there);
-    return sw_hint(err, "ask for fewer; 'slipway inventory' shows what there is");
+    sw_fail(err, SW_E_SPEC, "the job needs %lld GPU%s; the engine has %lld", (long long)wanted,
+            sw_text_plural((double)wanted), (long long)there);
+    return sw_hint(err, "ask for fewer; 'slipway inventory' shows what it has");
 }
 
 int docker_gpu_enough(struct docker_api *api, const struct sw_plan *plan, struct sw_error *err)
@@ -425,10 +425,10 @@ void docker_queue_explain(const json_t *list, const char *id, char *out, size_t 
     left = docker_gpu_free(list, choice, false);
     wants = docker_label_number(queued.waits[0], LABEL_WANTS, 1) * queued.nodes;
     if (sw_text_same(json_string_value(json_array_get(choice, 0)), DOCKER_GPU_ANY))
-        snprintf(out, size, "waiting for the engine's GPUs: another job has them, %zu job%s ahead",
-                 ahead, ahead == 1 ? "" : "s");
+        snprintf(out, size, "waiting for the engine's GPUs: another job uses them, %zu job%s ahead",
+                 ahead, sw_text_plural(ahead));
     else
         snprintf(out, size, "waiting for %d GPU%s: %zu of %zu free, %zu job%s ahead", wants,
-                 wants == 1 ? "" : "s", json_array_size(left), json_array_size(choice), ahead,
-                 ahead == 1 ? "" : "s");
+                 sw_text_plural(wants), json_array_size(left), json_array_size(choice), ahead,
+                 sw_text_plural(ahead));
 }

@@ -18,6 +18,8 @@
 #include "core/job_env.h"
 #include "core/stop.h"
 #include "plan/entrypoint.h"
+#include "plan/setup.h"
+#include "platform/kit/image_digest.h"
 #include "platform/kit/sending.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -57,6 +59,10 @@ void docker_base_read(struct docker_base *image, const json_t *inspected)
     image->env = json_incref(json_object_get(config, "Env"));
     image->arch = sw_strdup(!arch || sw_text_same(arch, "amd64") ? "x86_64"
                             : sw_text_same(arch, "arm64") ? "aarch64" : arch);
+    sw_image_digest(json_string_value(json_array_get(json_object_get(inspected, "RepoDigests"), 0)),
+        image->digest);
+    if (!image->digest[0])                                                     /* it was built, or loaded */
+        sw_image_digest(sw_json_str(inspected, "Id"), image->digest);
 }
 
 void docker_base_done(struct docker_base *image)
@@ -365,7 +371,7 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (keep && site->image && site->image->entrypoint)
-        payload->entrypoint = json_incref(site->image->entrypoint);
+        sw_setup_then(payload, site->image->entrypoint);
     return sw_take(payload);
 }
 

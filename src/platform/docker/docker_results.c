@@ -31,7 +31,7 @@ static ssize_t read_file(struct sw_archive_stream *stream, void *bytes, size_t l
     do
         n = read(file->fd, bytes, length);
     while (n < 0 && errno == EINTR);
-    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
+    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the engine's answer");
 }
 
 struct to_file {
@@ -63,7 +63,7 @@ static int download(struct docker_api *api, const char *url, int fd, const char 
     if (!file.trouble)
         return -1;
     errno = file.trouble;
-    return sw_fail_errno(err, SW_E_IO, "cannot keep what the engine sends in '%s'", folder);
+    return sw_fail_errno(err, SW_E_IO, "cannot store what the engine sends in '%s'", folder);
 }
 
 /* Everything below `path` of the container, into `folder`. */
@@ -77,11 +77,11 @@ static int bring(const struct sw_connection *conn, struct docker_api *api, const
     struct sw_archive_visitor visitor;
 
     if (fd < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a file in '%s'", folder);
+        return sw_fail_errno(err, SW_E_IO, "cannot create a file in '%s'", folder);
     if (download(api, url, fd, folder, err) < 0)
         return -1;
     if (lseek(fd, 0, SEEK_SET) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
+        return sw_fail_errno(err, SW_E_IO, "cannot read the engine's answer");
     file.fd = fd;
     place = sw_archive_place_open(folder, docker_of(conn)->warn, docker_of(conn)->warn_context, err);
     if (!place)
@@ -142,7 +142,7 @@ char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job
     if (bound)
         return sw_take(bound);
     if (bring_home(conn, api, inspected, job, results, err) < 0) {
-        sw_wrap(err, "cannot bring the results of '%s'", job->id);
+        sw_wrap(err, "cannot copy the results of '%s'", job->id);
         return NULL;
     }
     if (docker_is_over(sw_json_str(json_object_get(inspected, "State"), "Status")))

@@ -14,16 +14,16 @@
 
 /* `exited` and `dead` are over; how, docker_judge_end() says. */
 static const struct sw_state_word words[] = {
-    { "created",    SW_PENDING,  "it is made and not started yet" },
+    { "created",    SW_PENDING,  "it is created but not started yet" },
     { "running",    SW_RUNNING,  NULL },
     { "restarting", SW_RUNNING,  "the engine is starting it again" },
     { "paused",     SW_PAUSED,   "a user paused its container" },
     { "removing",   SW_UNKNOWN,  "its container is being removed" },
-    { "stopping",   SW_RUNNING,  "it was asked to end" },
+    { "stopping",   SW_RUNNING,  "it was asked to stop" },
     { "stopped",    SW_COMPLETE, NULL },                     /* Podman's word for exited */
     { "exited",     SW_COMPLETE, NULL },
     { "dead",       SW_COMPLETE, "the engine could not remove its container" },
-    { "configured", SW_PENDING,  "it is made and not started yet" },         /* Podman's */
+    { "configured", SW_PENDING,  "it is created but not started yet" },         /* Podman's */
     { "initialized", SW_PENDING, "it is being started" },                    /* Podman's */
 };
 
@@ -142,8 +142,8 @@ static void judge_gone(const struct docker_ended *ended, struct sw_observation *
     seen->state = by_hand ? SW_CANCELED : SW_ERROR;
     snprintf(seen->reason, sizeof seen->reason, "%s", by_hand ? SW_REASON_CANCELED : SW_REASON_REMOVED);
     words_of(ended, by_hand ? "was removed by hand on the engine"
-                            : "is gone, and the engine no longer knows who removed it; how far it came is "
-                              "not known", seen->message);
+                            : "is gone, and the engine no longer knows who removed it; how far it got is "
+                              "unknown", seen->message);
 }
 
 /* The engine's words for a stop; NULL: there was none. */
@@ -153,9 +153,9 @@ static const char *stop_words(const struct docker_ended *ended, bool engine_ende
         return "it was stopped by hand on the engine";
     if (engine_ended)
         return ended->end.stopped ? "its container was stopped from outside: the engine went down"
-                                  : "the engine died under it and lost its container";
-    return ended->end.stopped ? words_of(ended, "was stopped from outside; whether by hand or by an engine "
-                                                "that went down is not known any more", out)
+                                  : "the engine failed and lost its container";
+    return ended->end.stopped ? words_of(ended, "was stopped from outside; whether by hand or by an "
+                                                "engine that went down is unknown", out)
                               : NULL;
 }
 

@@ -123,13 +123,12 @@ static int find_ours(struct docker_sending *s, struct docker_api *api, const cha
     if (!sw_text_same(docker_label(found, LABEL_ID), s->plan->job_id) ||
         docker_label_number(found, LABEL_ATTEMPT, 0) != s->site.attempt ||
         docker_label_number(found, LABEL_RANK, -1) != rank) {
-        sw_fail(err, SW_E_CONFLICT, "there is a container '%s' on the engine, and it is not of this "
-                "job", name);
+        sw_fail(err, SW_E_CONFLICT, "the engine has a container '%s' that belongs to another job", name);
         return sw_hint(err, "remove it, or give the job another name");
     }
     *id = sw_strdup(sw_json_str(found, "Id"));
     *begun = !sw_text_same(sw_json_str(json_object_get(found, "State"), "Status"), "created");
-    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
+    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine returned no id for '%s'", name);
 }
 
 static int create_once(struct docker_sending *s, const char *name, const json_t *body, int rank,
@@ -268,7 +267,7 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
         if (s->waits)
             strcat(name, DOCKER_WAIT);
         if (create(s, name, body, rank, &s->ids[rank], &s->begun[rank], err) < 0)
-            return sw_wrap(err, "cannot make the container '%s'", name);
+            return sw_wrap(err, "cannot create the container '%s'", name);
         s->made = rank + 1;
     }
     return 0;
@@ -382,11 +381,11 @@ static void docker_sending_auto(struct docker_sending *s)
 }
 
 void docker_receipt(struct sw_submission *receipt, const char *host, const char *container,
-                    const char *results, const char *ends)
+                    const char *results, const char *ends, const char *digest)
 {
     snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", container);
     receipt->details = sw_json_object(SW_STR("engine", host), SW_STR("container", container),
-                                      SW_STR_OPT("ends", ends));
+                                      SW_STR_OPT("ends", ends), SW_STR_OPT("image_digest", digest));
     receipt->results_dir = sw_strdup(results);
 }
 
@@ -407,13 +406,13 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
     if ((docker_gpus(plan) > 0 && !s.options.share_gpus
              ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
         if (why.code != SW_E_UNREACHABLE && docker_forget_made(&s) < 0) {
-            sw_wrap(&why, "refused, and what was made of it could not be removed");
+            sw_wrap(&why, "rejected, and what had been created could not be removed");
             why.code = SW_E_UNREACHABLE;
         }
         sw_pass(err, &why);
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0],
-                   results ? results : s.site.results, s.site.ends);
+                   results ? results : s.site.results, s.site.ends, s.base.digest[0] ? s.base.digest : NULL);
     return 0;
 }

@@ -35,10 +35,10 @@ static const struct {
 } socket_hints[] = {
     { EACCES, JOIN_GROUP },
     { EPERM, JOIN_GROUP },
-    { ENOENT, "start Docker (`sudo systemctl start docker`), or say where it is with DOCKER_HOST"
+    { ENOENT, "start Docker (`sudo systemctl start docker`), or set its address with DOCKER_HOST"
               " or `docker: {host: ...}`" },
     { ECONNREFUSED, "the engine is not running: `sudo systemctl start docker`" },
-    { ENAMETOOLONG, "a socket's path has at most 107 bytes" },
+    { ENAMETOOLONG, "a socket's path is limited to 107 bytes" },
 };
 
 static int says_nothing(const struct docker_endpoint *endpoint, enum sw_code code, const char *why,
@@ -70,8 +70,8 @@ static void no_tls(const struct docker_endpoint *endpoint, const struct sw_http_
         sw_hint(err, "its certificate is for another name, or not from the authority in %s",
                 endpoint->ca ? endpoint->ca : "this machine's list");
     else
-        sw_hint(err, "is it running there, does it listen with TLS, and does it know our"
-                     " certificate %s?", endpoint->cert ? endpoint->cert : "(none given)");
+        sw_hint(err, "is it running there, does it listen with TLS, and does it accept the certificate "
+                     "%s?", endpoint->cert ? endpoint->cert : "(none given)");
 }
 
 static void no_ssh(const struct docker_endpoint *endpoint, struct docker_dialer *dialer,
@@ -80,7 +80,7 @@ static void no_ssh(const struct docker_endpoint *endpoint, struct docker_dialer 
     docker_dialer_why(dialer, err);
     sw_wrap(err, "the Docker engine at %s does not answer", endpoint->text);
     if (err && !err->hint[0])
-        sw_hint(err, "`ssh %s%s%s docker version` must work without a question",
+        sw_hint(err, "`ssh %s%s%s docker version` must work without a prompt",
                 endpoint->user ? endpoint->user : "", endpoint->user ? "@" : "", endpoint->host);
 }
 
@@ -105,7 +105,7 @@ int docker_no_answer(const struct docker_endpoint *endpoint, struct docker_diale
         break;
     case DOCKER_TCP:
         says_nothing(endpoint, other ? SW_E_REFUSED : reply->failure, reply->why, err);
-        sw_hint(err, "is it running there, and does it listen on that port? %s said so",
+        sw_hint(err, "is it running there, and does it listen on that port? (%s)",
                 endpoint->origin);
     }
     if (met && err && err->code != SW_E_TIMEOUT)

@@ -140,7 +140,7 @@ static int find_owner(struct docker_sending *s, const char *container, struct do
         return 0;
     passwd = docker_file(s->api, container, "/etc/passwd", NULL, err);
     if (!passwd)
-        return sw_wrap(err, "cannot find out who '%s' is in the image", user);
+        return sw_wrap(err, "cannot look up the user '%s' in the image", user);
     if (docker_user_lookup(passwd, user, owner))
         return 0;
     return sw_fail(err, SW_E_SPEC, "the image has no user '%s'", user);
@@ -266,7 +266,7 @@ static int ensure_runner(struct docker_sending *s, struct sw_error *err)
         filled = is_filled(s, err);
     }
     return filled > 0 ? 0 : filled < 0 ? -1
-           : sw_fail(err, SW_E_REFUSED, "the engine does not keep the runner in a volume: %.200s",
+           : sw_fail(err, SW_E_REFUSED, "the engine does not store the runner in a volume: %.200s",
                      why.message);
 }
 

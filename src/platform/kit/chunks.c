@@ -29,7 +29,8 @@ static int too_large(size_t characters, const struct sw_chunk_limits *limits, st
 
     sw_size_format((int64_t)characters, is);
     sw_size_format((int64_t)limits->total, may);
-    sw_fail(err, SW_E_SPEC, "what this job sends is too large for %s: %s packed, %s fit", limits->platform,
+    sw_fail(err, SW_E_SPEC, "this job is too large to send to %s: %s packed, at most %s "
+                            "fit", limits->platform,
             is, may);
     return sw_hint(err, "leave files out with `code.exclude`, or put the code into object storage "
                         "and name it under `inputs`");

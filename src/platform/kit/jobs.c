@@ -125,10 +125,10 @@ void sw_jobs_read_end(const struct sw_jobs_end *end, struct sw_observation *seen
     if (end->over != SW_ERROR || reported)
         sw_jobs_read_ranks(all, ranks, end->over == SW_CANCELED, seen);
     if (end->over == SW_ERROR && !reported)
-        say_failed(end, "the platform says that it failed, and its runner left no report", seen);
+        say_failed(end, "the platform reports a failure, and the runner left no report", seen);
     else if (end->over == SW_ERROR && (seen->state == SW_COMPLETE ||
                                        (end->reason && seen->exit_code == SW_NO_EXIT_CODE)))
-        say_failed(end, "a rank of it failed", seen);
+        say_failed(end, "one of its ranks failed", seen);
     seen->started_ms = started_ms;
     seen->ended_ms = end->ended_ms;
     free(all);
@@ -254,7 +254,7 @@ static int64_t patience_ms(const struct sw_jobref *job)
 
 static int not_over(struct sw_error *err)
 {
-    return sw_fail(err, SW_E_UNREACHABLE, "the platform ends it; it is not over yet");
+    return sw_fail(err, SW_E_UNREACHABLE, "the platform is stopping it; it has not finished yet");
 }
 
 static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *conn,

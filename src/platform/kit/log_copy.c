@@ -37,7 +37,7 @@ static const int64_t SECOND_NS = 1000000000;
  * */
 
 static const char gap[] =
-    "slipway: a part of the log may be missing here: the platform does not have it any more\n";
+    "slipway: a part of the log may be missing here: the platform no longer has it\n";
 enum { OUR_OWN = -1 };               /* the time of that line, among messages */
 
 struct pending_head {
@@ -75,7 +75,7 @@ static int flush(struct sw_log_copy *copy)
         add_pending(copy);
     else
         sw_fail(&copy->failure, SW_E_UNREACHABLE,
-                "the copy of the log grew meanwhile; it is asked for again");
+                "the copy of the log grew meanwhile; asking again");
     sw_buf_clear(&copy->pending);
     copy->behind = copy->spool.note.messages;
     return sw_spool_unlock(&copy->spool, &copy->failure) < 0 || copy->failure.code ? -1 : 0;
@@ -213,7 +213,8 @@ static void note_cut(struct sw_log_copy *copy, bool whole_seconds, struct sw_err
     copy->again_ms = sw_monotonic_ms() + copy->pause_ms;
     copy->fruitless = ahead ? 0 : copy->fruitless + copy->answered;
     if (copy->fruitless >= FRUITLESS_MOST)
-        sw_fail(why, SW_E_IO, "the log of '%s' cannot be read: every answer ends before anything new comes",
+        sw_fail(why, SW_E_IO, "the log of '%s' cannot be read: every answer ends before anything new "
+                              "arrives",
                 copy->source->job->id);
 }
 
@@ -330,10 +331,11 @@ static int join_end(struct sw_log_copy *copy, struct sw_error *err)
 
     if (joined != 0 || !copy->source->job->finished)
         return joined < 0 ? -1 : 0;
-    sw_fail(err, SW_E_NOT_FOUND, "%s of '%s' (rank %d) is gone: %s does not have it any more",
+    sw_fail(err, SW_E_NOT_FOUND, "%s of '%s' (rank %d) is gone: %s no longer has it",
             copy->spool.note.bytes > 0 ? "the end of the log" : "the log", copy->source->job->id,
             copy->replica, copy->source->platform->name);
-    return sw_hint(err, "a job that is watched to its end keeps its log: `slipway wait`, or the watcher");
+    return sw_hint(err, "a job that is watched until it finishes keeps its log: `slipway wait`, or the "
+                        "watcher");
 }
 
 static void mark_done(struct sw_log_copy *copy)
@@ -444,7 +446,7 @@ int sw_log_copy_extend(struct sw_log_copy *copy, const struct sw_log *log, int64
     if (waits && sw_monotonic_ms() - copy->asked_ms < ASK_EVERY_MS)
         return 0;
     if (sw_monotonic_ms() < copy->again_ms)
-        return sw_fail(err, SW_E_UNREACHABLE, "the log of '%s' was cut off; it is asked for again soon",
+        return sw_fail(err, SW_E_UNREACHABLE, "the log of '%s' was cut off; asking again soon",
                        job->id);
     return ask_platform(copy, err);
 }

@@ -39,7 +39,7 @@ json_t *sw_log_page_get(struct sw_rest *rest, const struct sw_rest_call *call, s
         return NULL;
     page = json_loadb(sw_buf_text(&body), body.length, JSON_ALLOW_NUL, NULL);
     if (!page)
-        sw_fail(err, SW_E_UNREACHABLE, "a page of the log is no JSON");
+        sw_fail(err, SW_E_UNREACHABLE, "a page of the log is not JSON");
     return page;
 }
 
@@ -139,7 +139,7 @@ static int give(const struct sw_log_sink *sink, const struct sw_log_line *line, 
     message.bytes = text.data;
     message.length = sw_log_before_report(text.data, text.length);
     return sink->take(sink->context, &message)
-               ? sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted") : 0;
+               ? sw_fail(err, SW_E_INTERRUPTED, "the reader closed the log") : 0;
 }
 
 /* A line of the moment that two pages share counts as often as it is there. */
@@ -175,9 +175,8 @@ static int give_page(const struct sw_log_line *lines, size_t count, int64_t shar
 static int read_forward(const struct sw_log_pages *pages, const struct sw_log_sink *sink,
                         struct sw_error *err)
 {
-    static const char missing[] = SW_RUNNER_SAYS "more lines of this moment are kept than are "
-                                                 "handed out; some may "
-                                                 "be missing here";
+    static const char missing[] = SW_RUNNER_SAYS "the platform returns only part of the lines of this "
+                                                 "moment; some may be missing here";
     sw_auto(json) json_t *given = json_object();
     int64_t from_ns = pages->from_ns, lost;
 

@@ -14,7 +14,8 @@ static char *other_owner(const struct sw_orphans *search, const struct sw_orphan
     if (!orphan->marked || (orphan->store && sw_text_same(orphan->store, search->sweep->store_id)))
         return NULL;
     if (!orphan->store)
-        return sw_format("of %s, no store's mark", orphan->owner ? orphan->owner : "an unknown user");
+        return sw_format("of %s, without a store's mark", orphan->owner ? orphan->owner : "an unknown "
+            "user");
     return sw_format("of %s (uid %s), another store", orphan->owner ? orphan->owner : "another user",
                      orphan->uid ? orphan->uid : "?");
 }

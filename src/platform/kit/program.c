@@ -82,7 +82,7 @@ static int start(struct running *running, struct sw_error *err)
     struct sw_start_failure why;
 
     if (pipe2(running->output, O_CLOEXEC) < 0 || pipe2(running->complaint, O_CLOEXEC) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
+        return sw_fail_errno(err, SW_E_IO, "cannot create a pipe");
     running->pid = sw_proc_start(become, running, &why, err);
     for (int i = 0; i < 2; i++) {
         int *end = i ? &running->complaint[1] : &running->output[1];
@@ -129,7 +129,7 @@ static int listen_to(const struct running *running, int process, struct sw_progr
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0)
-            return sw_fail(err, SW_E_TIMEOUT, "it did not end in time");
+            return sw_fail(err, SW_E_TIMEOUT, "it timed out");
         if (wait[1].revents && take_output(wait[1].fd, &reply->complaint, COMPLAINT_MAX, true) <= 0)
             wait[1].fd = -1;
         more = wait[0].revents ? take_output(wait[0].fd, &reply->output, most, false) : 0;

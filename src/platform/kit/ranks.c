@@ -116,7 +116,7 @@ static void say_over(const struct sw_ranks *ranks, struct sw_observation *out)
     if (ranks->first_failed >= 0)
         say(out, SW_ERROR, SW_REASON_EXIT, text);
     else if (ranks->missing)
-        say(out, SW_ERROR, SW_REASON_LOST, "a rank is gone, and how it ended is not known");
+        say(out, SW_ERROR, SW_REASON_LOST, "a rank is gone, and how it ended is unknown");
     else
         say(out, SW_COMPLETE, SW_REASON_EXIT, "exit code 0");
 }
@@ -141,11 +141,11 @@ void sw_ranks_observe(const struct sw_ranks *ranks, struct sw_observation *out)
         say(out, SW_PAUSED, SW_REASON_PAUSED, "it is paused on the platform");
         break;
     case SW_RANKS_INCOMPLETE:
-        snprintf(text, sizeof text, "rank %d is gone; the others are being ended", ranks->first_missing);
+        snprintf(text, sizeof text, "rank %d is gone; the others are being stopped", ranks->first_missing);
         say(out, SW_RUNNING, SW_REASON_ENDING, text);
         break;
     case SW_RANKS_FAILING:
-        snprintf(text, sizeof text, "rank %d failed; the others are being ended", ranks->first_failed);
+        snprintf(text, sizeof text, "rank %d failed; the others are being stopped", ranks->first_failed);
         say(out, SW_RUNNING, SW_REASON_ENDING, text);
         break;
     case SW_RANKS_OVER:

@@ -328,7 +328,7 @@ static void judge_upgrade(struct sw_rest *rest, const struct sw_http_reply *repl
     sw_auto(json) json_t *said = NULL;
 
     if (rest_judge(rest, reply, false, &said, err) == 0)
-        sw_fail(err, SW_E_REFUSED, "%s answers with status %d instead of a stream", rest->options.name,
+        sw_fail(err, SW_E_REFUSED, "%s answered with status %d instead of a stream", rest->options.name,
                 reply->status);
 }
 

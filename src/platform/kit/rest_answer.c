@@ -169,8 +169,7 @@ static bool refused_fields(const struct sw_rest *rest, const struct sw_http_repl
     sw_fail(err, code_of(reply->status), "%s says: %.*s%s%s", rest->options.name, head, words ? words : "",
             head ? ": " : "", list.data);
     if (keys.length)
-        sw_hint(err, "%s in the job file %s", keys.data,
-                strchr(keys.data, ',') ? "decide it" : "decides it");
+        sw_hint(err, "set by %s in the job file", keys.data);
     return true;
 }
 
@@ -187,7 +186,7 @@ static int refused(const struct sw_rest *rest, const struct sw_http_reply *reply
         sw_fail(err, code_of(reply->status), "%s says: %s%s%s%s", rest->options.name, words,
                 adds ? " (" : "", adds ? field : "", adds ? ")" : "");
         if (key)
-            sw_hint(err, "`%s` in the job file decides it", key);
+            sw_hint(err, "set by `%s` in the job file", key);
     }
     if (rest->options.explain)
         rest->options.explain(rest->options.explain_context, reply, words, err);
@@ -218,7 +217,7 @@ int rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, bo
 
     err = err ? err : &ours;                 /* options.explain gets one in any case */
     if (reply->failure == SW_E_INTERRUPTED)
-        return sw_fail(err, SW_E_INTERRUPTED, "the rest of the answer was not wanted");
+        return sw_fail(err, SW_E_INTERRUPTED, "the reader closed the answer");
     if (reply->status == 0)
         return no_answer(rest, reply, err);
     if (code_of(reply->status) != SW_OK)
@@ -226,7 +225,7 @@ int rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, bo
     if (reply->body.length)
         *json = sw_json_parse(reply->body.data, reply->body.length, "answer", NULL);
     if (!*json && wants_json && reply->body.length)
-        return sw_fail(err, SW_E_UNREACHABLE, "%s answers with something that is no JSON",
+        return sw_fail(err, SW_E_UNREACHABLE, "the answer of %s is not JSON",
                        rest->options.name);
     return 0;
 }

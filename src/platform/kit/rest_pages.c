@@ -66,7 +66,7 @@ int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
             return -1;
         items = pages->items && !json_is_array(page) ? sw_at(page, pages->items) : page;
         if (!json_is_array(items) && !json_is_null(items))
-            return sw_fail(err, SW_E_UNREACHABLE, "the answer to %s is no list", call->path);
+            return sw_fail(err, SW_E_UNREACHABLE, "the answer to %s is not a list", call->path);
         if (pages->page)
             pages->page(context, page);
         json_array_foreach((json_t *)items, at, item) {

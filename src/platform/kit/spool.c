@@ -59,7 +59,7 @@ int sw_spool_open(struct sw_spool *spool, const char *folder, int replica,
     spool->state = open_one(folder, replica, "state");
     if (spool->log >= 0 && spool->index >= 0 && spool->state >= 0)
         return 0;
-    sw_fail_errno(err, SW_E_IO, "cannot keep a log in '%s'", folder);
+    sw_fail_errno(err, SW_E_IO, "cannot store a log in '%s'", folder);
     sw_spool_close(spool);
     return -1;
 }
@@ -149,7 +149,7 @@ int sw_spool_unlock(struct sw_spool *spool, struct sw_error *err)
         result = write_at(spool->state, (const char *)note, sizeof *note, 0);
     }
     if (result < 0)
-        sw_fail_errno(err, SW_E_IO, "cannot keep a log");
+        sw_fail_errno(err, SW_E_IO, "cannot store a log");
     sw_buf_clear(&spool->fresh);
     spool->locked = false;
     flock(spool->state, LOCK_UN);

@@ -28,10 +28,11 @@ static void warn_of(const struct kube_options *options, const struct kube_config
     sw_autofree char *text = NULL;
 
     if (config->cluster.insecure)
-        text = sw_format("the kubeconfig says insecure-skip-tls-verify: anyone on the way to %s can read"
-                         " and change what is sent", server);
+        text = sw_format("the kubeconfig says insecure-skip-tls-verify: anyone between here and %s can "
+                         "read and change what is sent", server);
     else if (sw_text_starts(server, "http://") && !sw_http_is_loopback(server))
-        text = sw_format("the connection to %s is not encrypted: credentials travel in the open", server);
+        text = sw_format("the connection to %s is not encrypted: credentials are sent in the "
+                         "clear", server);
     if (text && options->warn)
         options->warn(options->warn_context, text);
 }

@@ -46,7 +46,7 @@ int kube_account_read(const struct kube_options *options, struct kube_config *ou
         return sw_hint(err, "there KUBERNETES_SERVICE_HOST is set, and the file `token` is mounted");
     }
     if (strpbrk(host, "/?#@[] ") || strspn(port, "0123456789") != strlen(port))
-        return sw_fail(err, SW_E_SPEC, "KUBERNETES_SERVICE_HOST and _PORT are no address");
+        return sw_fail(err, SW_E_SPEC, "KUBERNETES_SERVICE_HOST and _PORT are not an address");
     out->cluster.server = sw_format("https://%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
     out->cluster.authority = sw_file_read_plain(authority, KUBE_FILE_MAX, NULL, err);
     out->cluster.authority_origin = sw_take(authority);

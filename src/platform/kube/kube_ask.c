@@ -106,7 +106,7 @@ int kube_version(struct kube *kube, int *major, int *minor, struct sw_error *err
         first = number_of(version, "major");
         second = number_of(version, "minor");
         if (first < 1 || second < 0)
-            return sw_fail(err, SW_E_REFUSED, "%s tells no version: is %s an API server?", kube->name,
+            return sw_fail(err, SW_E_REFUSED, "%s returns no version: is %s an API server?", kube->name,
                            kube->address.server);
         __atomic_store_n(&kube->minor, second, __ATOMIC_RELAXED);
         __atomic_store_n(&kube->major, first, __ATOMIC_RELEASE);

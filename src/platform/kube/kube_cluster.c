@@ -23,10 +23,10 @@ static const char *server_trouble(const char *server)
     host += strlen("://");
     length = strcspn(host, "/?#");
     if (length == 0 || strpbrk(host, " \t\"\\"))
-        return "is no address";
+        return "is not an address";
     if (memchr(host, '@', length))
-        return "holds a user: that belongs into `users`";
-    return strpbrk(host, "?#") ? "has something behind its path" : NULL;
+        return "contains a user: that belongs in `users`";
+    return strpbrk(host, "?#") ? "has something after its path" : NULL;
 }
 
 static void read_server(struct kube_entry *entry, struct kube_cluster *out)
@@ -35,7 +35,7 @@ static void read_server(struct kube_entry *entry, struct kube_cluster *out)
 
     out->server = kube_entry_text(entry, "server");
     if (!out->server) {
-        kube_entry_refuse(entry, entry->failed ? "server" : "", "names no server");
+        kube_entry_refuse(entry, entry->failed ? "server" : "", "has no server");
         return;
     }
     trouble = server_trouble(out->server);
@@ -63,7 +63,7 @@ static void read_authority(struct kube_entry *entry, struct kube_cluster *out)
     }
     if (out->authority && !strstr(out->authority, "-----BEGIN CERTIFICATE-----"))
         kube_entry_refuse(entry, data ? "certificate-authority-data" : "certificate-authority",
-                          "holds no certificate (PEM)");
+                          "contains no certificate (PEM)");
 }
 
 /* Names are looked up by the proxy, as kubectl has it. */
@@ -101,7 +101,7 @@ int kube_cluster_read(struct kube_entry *entry, struct kube_cluster *out)
     read_authority(entry, out);
     out->tls_name = kube_entry_text(entry, "tls-server-name");
     if (out->tls_name && strpbrk(out->tls_name, "/?#@[] \t"))
-        kube_entry_refuse(entry, "tls-server-name", "is no name of a host");
+        kube_entry_refuse(entry, "tls-server-name", "is not a host name");
     out->proxy = proxy_of(entry);
     out->insecure = kube_entry_flag(entry, "insecure-skip-tls-verify");
     if (out->insecure && out->authority)

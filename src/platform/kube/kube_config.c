@@ -65,7 +65,7 @@ int kube_documents_add(struct kube_documents *documents, const char *text, size_
     documents->items[documents->count++] = (struct kube_document){
         document, slash && slash > path ? sw_strndup(path, (size_t)(slash - path)) : sw_strdup("/") };
     if (!json_is_object(sw_document_value(document)) && !json_is_null(sw_document_value(document)))
-        return sw_fail(err, SW_E_SPEC, "%s: this is no kubeconfig", path);
+        return sw_fail(err, SW_E_SPEC, "%s: not a kubeconfig", path);
     return 0;
 }
 
@@ -137,11 +137,12 @@ static int no_context(const struct kube_documents *documents, const char *name, 
                 sw_buf_addf(&names, "%s%.60s", names.length ? ", " : "", sw_json_str(one, "name"));
     }
     if (name)
-        sw_fail(err, SW_E_NOT_FOUND, "there is no context '%.100s' in the kubeconfig", name);
+        sw_fail(err, SW_E_NOT_FOUND, "no context '%.100s' in the kubeconfig", name);
     else
         sw_fail(err, SW_E_NOT_FOUND, "the kubeconfig has no current context");
-    return names.length ? sw_hint(err, "the option `context` or TAO_K8S_CONTEXT names one of: %s", names.data)
-                        : sw_hint(err, "it holds no context at all");
+    return names.length ? sw_hint(err, "the option `context` or TAO_K8S_CONTEXT names one of: "
+                                       "%s", names.data)
+                        : sw_hint(err, "it has no contexts");
 }
 
 /* The thing that a key of the context names. 1: found; 0: the key is not there. */
@@ -175,7 +176,7 @@ int kube_config_choose(const struct kube_documents *documents, const char *wante
     out->namespace = kube_entry_text(&context, "namespace");
     found = follow(&context, documents, "cluster", "clusters", &out->cluster.name, &cluster);
     if (found == 0)
-        return kube_entry_refuse(&context, "", "names no cluster");
+        return kube_entry_refuse(&context, "", "has no cluster");
     if (found < 0 || kube_cluster_read(&cluster, &out->cluster) < 0)
         return -1;
     found = follow(&context, documents, "user", "users", &out->user.name, &user);
@@ -191,7 +192,7 @@ static int check_namespace(const char *name, struct sw_error *err)
 
     for (size_t i = 0; i < length; i++)
         good &= (islower((unsigned char)name[i]) || isdigit((unsigned char)name[i]) || name[i] == '-') != 0;
-    return good ? 0 : sw_fail(err, SW_E_SPEC, "'%.100s' is no name of a namespace", name);
+    return good ? 0 : sw_fail(err, SW_E_SPEC, "'%.100s' is not a namespace name", name);
 }
 
 static int settle_namespace(const struct kube_options *options, struct kube_config *out, struct sw_error *err)
@@ -208,10 +209,10 @@ static int settle_namespace(const struct kube_options *options, struct kube_conf
 
 static int nothing_found(const char *option, const char *paths, struct sw_error *err)
 {
-    sw_fail(err, SW_E_SPEC, "there is no kubeconfig: %.300s is missing or empty",
+    sw_fail(err, SW_E_SPEC, "no kubeconfig: %.300s is missing or empty",
             *paths ? paths : "~/.kube/config");
-    return option ? sw_hint(err, "the option `kubeconfig` names it")
-                  : sw_hint(err, "KUBECONFIG or the option `kubeconfig` says where it is");
+    return option ? sw_hint(err, "check the option `kubeconfig`")
+                  : sw_hint(err, "set KUBECONFIG or the option `kubeconfig`");
 }
 
 static int find(const struct kube_options *options, struct kube_config *out, struct sw_error *err)

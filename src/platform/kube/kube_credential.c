@@ -39,9 +39,9 @@ struct sw_secret *kube_secret_read(const char *path, struct sw_error *err)
     if (fd < 0 || got < 0)
         sw_fail_errno(err, SW_E_IO, "cannot read '%s'", path);
     else if (!text)
-        sw_fail(err, SW_E_IO, "'%s' is no plain file", path);
+        sw_fail(err, SW_E_IO, "'%s' is not a plain file", path);
     else if (length == 0 || length == KUBE_FILE_MAX || strlen(text) != length)
-        sw_fail(err, SW_E_IO, "'%s' is empty, too large or no text", path);
+        sw_fail(err, SW_E_IO, "'%s' is empty, too large or not text", path);
     else
         secret = sw_secret_new(text);
     if (text)

@@ -31,7 +31,7 @@ struct kube_entry kube_entry_find(const struct kube_documents *documents, const 
             entry.value = json_object_get(one, kind);
             snprintf(entry.path, sizeof entry.path, "%s[%zu].%s", list, at, kind);
             if (!json_is_object(entry.value))
-                entry.failed = kube_entry_refuse(&entry, "", "is no group of keys") < 0;
+                entry.failed = kube_entry_refuse(&entry, "", "is not a mapping") < 0;
             return entry;
         }
     }
@@ -58,7 +58,7 @@ static const char *find_text(struct kube_entry *entry, const char *key)
     if (!value || json_is_null(value))
         return NULL;
     if (!json_is_string(value)) {
-        kube_entry_refuse(entry, key, "is no text");
+        kube_entry_refuse(entry, key, "is not a string");
         return NULL;
     }
     return sw_text_empty(json_string_value(value)) ? NULL : json_string_value(value);
@@ -99,7 +99,7 @@ struct sw_secret *kube_entry_data(struct kube_entry *entry, const char *key)
     sw_auto(sw_text_wipe) char *plain = text ? sw_unbase64(text) : NULL;
 
     if (text && sw_text_empty(plain)) {
-        kube_entry_refuse(entry, key, "is no text in base64");
+        kube_entry_refuse(entry, key, "is not base64");
         return NULL;
     }
     return plain ? sw_secret_new(plain) : NULL;
@@ -110,6 +110,6 @@ bool kube_entry_flag(struct kube_entry *entry, const char *key)
     const json_t *value = json_object_get(entry->value, key);
 
     if (value && !json_is_null(value) && !json_is_boolean(value))
-        kube_entry_refuse(entry, key, "is neither true nor false");
+        kube_entry_refuse(entry, key, "is not true or false");
     return json_is_true(value);
 }

@@ -23,9 +23,10 @@ static void refused_user(const struct kube *kube, struct sw_error *err)
     if (!kube->address.context)
         sw_hint(err, "the service account of this pod is not accepted");
     else if (!user->name)
-        sw_hint(err, "the context '%s' in %s names no user", kube->address.context, file_of(kube));
+        sw_hint(err, "the context '%s' in %s has no user", kube->address.context, file_of(kube));
     else if (exec)
-        sw_hint(err, "log in again: '%s' speaks for the user '%s' in %s", user->exec->command, user->name,
+        sw_hint(err, "log in again: '%s' authenticates the user '%s' in "
+                     "%s", user->exec->command, user->name,
                 file_of(kube));
     else if (!user->token && !user->token_file && !user->certificate && !user->username)
         sw_hint(err, "the user '%s' in %s has no credential", user->name, file_of(kube));
@@ -53,13 +54,13 @@ static void distrusted(const struct kube *kube, const char *words, struct sw_err
     const struct kube_cluster *cluster = &kube->config.cluster;
 
     if (words && strstr(words, "another host name"))
-        sw_hint(err, "`tls-server-name` of the cluster in %s says whom the certificate is for",
+        sw_hint(err, "check `tls-server-name` of the cluster in %s",
                 file_of(kube));
     else if (cluster->authority)
-        sw_hint(err, "the authority that is believed is %s: is it the one of %s?", cluster->authority_origin,
+        sw_hint(err, "the trusted authority is %s: is it the one of %s?", cluster->authority_origin,
                 cluster->server);
     else
-        sw_hint(err, "`certificate-authority` of the cluster in %s names the authority to believe",
+        sw_hint(err, "set `certificate-authority` of the cluster in %s",
                 file_of(kube));
 }
 
@@ -81,7 +82,7 @@ void kube_explain(void *context, const struct sw_http_reply *reply, const char *
         err->code = SW_E_CREDENTIAL;
         refused_user(kube, err);
     } else if (kube->address.context) {
-        sw_hint(err, "the context '%s' in %s leads to %s: does that cluster run, and can it be reached"
-                     " from here?", kube->address.context, file_of(kube), kube->address.server);
+        sw_hint(err, "the context '%s' in %s points to %s: is that cluster running and reachable from "
+                     "here?", kube->address.context, file_of(kube), kube->address.server);
     }
 }

@@ -149,7 +149,7 @@ static int exec_status(struct sw_stream *stream, int *exit_status, struct sw_err
         return 0;
     }
     if (words)
-        return sw_fail(err, SW_E_REFUSED, "the cluster says: %s", words);
+        return sw_fail(err, SW_E_REFUSED, "the cluster reports: %s", words);
     return sw_fail(err, SW_E_UNREACHABLE, "the connection to the command ended before the command%s%s",
                    *end->why ? ": " : "", end->why);
 }

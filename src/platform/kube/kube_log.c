@@ -47,7 +47,7 @@ static int explain(const char *pod, struct sw_log_cursor *cursor, struct sw_erro
         return 0;
     }
     if (said == KUBE_LOG_GONE)
-        return sw_fail(err, SW_E_NOT_FOUND, "the node has no log of pod %s any more", pod);
+        return sw_fail(err, SW_E_NOT_FOUND, "the node no longer has the log of pod %s", pod);
     return sw_pass(err, why);
 }
 
@@ -83,7 +83,7 @@ int kube_log_fetch(struct sw_rest *rest, const char *namespace, const char *pod,
     if (result < 0)
         result = explain(pod, cursor, &why, err);
     else if (sw_log_lines_end(&lines))
-        result = sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
+        result = sw_fail(err, SW_E_INTERRUPTED, "the reader closed the log");
     sw_log_lines_done(&lines);
     return result;
 }

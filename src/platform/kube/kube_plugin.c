@@ -79,5 +79,5 @@ int kube_exec_run(const struct kube_exec *exec, const struct kube_cluster *clust
         result = kube_exec_answer(sw_buf_text(&reply.output), reply.output.length, exec->api_version, out,
                                   err);
     forget_variables(added);
-    return result < 0 ? sw_wrap(err, "the program '%s', which says who the user is", exec->command) : 0;
+    return result < 0 ? sw_wrap(err, "the credential plugin '%s'", exec->command) : 0;
 }

@@ -68,8 +68,8 @@ static int take_status(const json_t *status, struct kube_exec_credential *out, s
     if (sw_text_empty(expires))
         return 0;
     out->expires_ms = sw_http_date(expires);
-    return out->expires_ms > 0 ? 0 : sw_fail(err, SW_E_CREDENTIAL, "it printed an expirationTimestamp that is"
-                                                                   " no time");
+    return out->expires_ms > 0 ? 0 : sw_fail(err, SW_E_CREDENTIAL, "it printed an invalid "
+                                                                   "expirationTimestamp");
 }
 
 int kube_exec_answer(const char *text, size_t length, const char *api_version,
@@ -79,10 +79,10 @@ int kube_exec_answer(const char *text, size_t length, const char *api_version,
     int result;
 
     if (!json_is_object(answer))
-        return sw_fail(err, SW_E_CREDENTIAL, "what it printed is no JSON");
+        return sw_fail(err, SW_E_CREDENTIAL, "its output is not JSON");
     result = take_status(json_object_get(answer, "status"), out, err);
     if (result == 0 && !sw_text_same(sw_json_str(answer, "kind"), "ExecCredential"))
-        result = sw_fail(err, SW_E_CREDENTIAL, "what it printed is no ExecCredential");
+        result = sw_fail(err, SW_E_CREDENTIAL, "its output is not an ExecCredential");
     if (result == 0 && !sw_text_same(sw_json_str(answer, "apiVersion"), api_version))
         result = sw_fail(err, SW_E_CREDENTIAL, "it printed an ExecCredential of another apiVersion than %s,"
                                                " which the kubeconfig asks for", api_version);

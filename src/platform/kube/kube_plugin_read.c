@@ -22,7 +22,7 @@ static void check_version(struct kube_entry *entry, const struct kube_exec *exec
     if (entry->failed)
         return;
     kube_entry_refuse(entry, exec->api_version ? "apiVersion" : "", exec->api_version
-                          ? "is neither " API "v1 nor " API "v1beta1" : "names no apiVersion");
+                          ? "is neither " API "v1 nor " API "v1beta1" : "has no apiVersion");
     sw_hint(entry->err, "a newer release of the plugin writes a newer kubeconfig");
 }
 
@@ -32,12 +32,12 @@ static void check_mode(struct kube_entry *entry, const struct kube_exec *exec)
     sw_autofree char *mode = kube_entry_text(entry, "interactiveMode");
 
     if (!mode && sw_text_same(exec->api_version, API "v1"))
-        kube_entry_refuse(entry, "", "names no interactiveMode (Never, IfAvailable or Always)");
+        kube_entry_refuse(entry, "", "has no interactiveMode (Never, IfAvailable or Always)");
     else if (sw_text_same(mode, "Always"))
-        kube_entry_refuse(entry, "interactiveMode", "is Always: this plugin wants to ask questions, and no"
-                                                    " terminal is given to it");
+        kube_entry_refuse(entry, "interactiveMode", "is Always: this plugin asks questions, and it gets "
+                                                    "no terminal");
     else if (mode && !sw_text_same(mode, "Never") && !sw_text_same(mode, "IfAvailable"))
-        kube_entry_refuse(entry, "interactiveMode", "is none of Never, IfAvailable and Always");
+        kube_entry_refuse(entry, "interactiveMode", "is not Never, IfAvailable or Always");
 }
 
 static json_t *read_args(struct kube_entry *entry)
@@ -47,10 +47,10 @@ static json_t *read_args(struct kube_entry *entry)
     json_t *one;
 
     if (args && !json_is_null(args) && !json_is_array(args))
-        kube_entry_refuse(entry, "args", "is no list");
+        kube_entry_refuse(entry, "args", "is not a list");
     json_array_foreach((json_t *)args, at, one)
         if (!json_is_string(one))
-            kube_entry_refuse(entry, "args", "holds something that is no text");
+            kube_entry_refuse(entry, "args", "contains something other than strings");
     return json_is_array(args) ? json_deep_copy(args) : json_array();
 }
 
@@ -61,12 +61,12 @@ static json_t *read_env(struct kube_entry *entry)
     json_t *one;
 
     if (env && !json_is_null(env) && !json_is_array(env))
-        kube_entry_refuse(entry, "env", "is no list");
+        kube_entry_refuse(entry, "env", "is not a list");
     json_array_foreach((json_t *)env, at, one) {
         const char *name = sw_json_str(one, "name");
 
         if (sw_text_empty(name) || strchr(name, '=') || !json_is_string(json_object_get(one, "value")))
-            kube_entry_refuse(entry, "env", "holds something that is no {name, value}");
+            kube_entry_refuse(entry, "env", "contains something other than {name, value}");
     }
     return json_is_array(env) ? json_deep_copy(env) : json_array();
 }
@@ -77,7 +77,7 @@ static char *read_command(struct kube_entry *entry)
     sw_autofree char *command = kube_entry_text(entry, "command");
 
     if (!command)
-        return kube_entry_refuse(entry, "", "names no command"), NULL;
+        return kube_entry_refuse(entry, "", "has no command"), NULL;
     return strchr(command, '/') ? sw_path_absolute(command, entry->in->folder) : sw_take(command);
 }
 
@@ -89,7 +89,7 @@ struct kube_exec *kube_exec_read(struct kube_entry *user)
     entry.value = json_object_get(user->value, "exec");
     snprintf(entry.path, sizeof entry.path, "%.*s.exec", (int)sizeof entry.path - 6, user->path);
     if (!json_is_object(entry.value))
-        kube_entry_refuse(user, "exec", "is no group of keys");
+        kube_entry_refuse(user, "exec", "is not a mapping");
     exec->api_version = kube_entry_text(&entry, "apiVersion");
     exec->install_hint = sw_strdup(sw_json_str(entry.value, "installHint"));
     exec->provide_cluster_info = kube_entry_flag(&entry, "provideClusterInfo");

@@ -86,7 +86,7 @@ static int take_message(void *context, const char *bytes, size_t length)
         return take_channel(port, bytes, length);
     result = kube_spdy_feed(&port->spdy, bytes, length);
     if (result < 0) {
-        sw_buf_add(&port->words, "the answer is no SPDY");
+        sw_buf_add(&port->words, "the answer is not SPDY");
         port->ended = port->errors_ended = true;
         return 0;
     }
@@ -163,7 +163,7 @@ static int port_status(struct sw_stream *stream, int *exit_status, struct sw_err
     sw_autofree char *words = sw_rest_words(port->words.data, port->words.length, NULL);
 
     if (words)
-        return sw_fail(err, SW_E_REFUSED, "the cluster cannot pass on port %d: %s", port->number, words);
+        return sw_fail(err, SW_E_REFUSED, "the cluster cannot forward port %d: %s", port->number, words);
     if (port->tunnel ? !port->ended || port->cut : !end->closed)
         return sw_fail(err, SW_E_UNREACHABLE, "the connection to port %d was cut%s%s", port->number,
                        *end->why ? ": " : "", end->why);

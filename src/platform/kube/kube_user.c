@@ -65,12 +65,12 @@ static void add_headers(struct kube_entry *entry, const char *key, const json_t 
     json_t *one;
 
     if (list && !json_is_null(list) && !json_is_array(list))
-        kube_entry_refuse(entry, key, "is no list");
+        kube_entry_refuse(entry, key, "is not a list");
     json_array_foreach((json_t *)list, at, one) {
         const char *text = json_string_value(one);
 
         if (sw_text_empty(text) || strpbrk(text, "\r\n"))
-            kube_entry_refuse(entry, key, "holds something that is no text of one line");
+            kube_entry_refuse(entry, key, "contains something other than one-line strings");
         else
             add_header(out, count, name, text);
     }

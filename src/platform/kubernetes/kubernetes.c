@@ -207,7 +207,9 @@ const struct sw_platform sw_platform_kubernetes = {
     .list_path = kubernetes_list_path,
     .adopt = kubernetes_adopt,
     .jobs = kubernetes_jobs,
+    .terminals = true,
     .exec_open = kubernetes_exec_open,
+    .port_open = kubernetes_port_open,
     .orphans = kubernetes_orphans,
     .inventory = kubernetes_inventory,
 };

@@ -170,7 +170,7 @@ static void await_one(void *context, size_t index)
         }
         if (sw_monotonic_ms() > until_ms) {
             job->result = sw_fail(&job->err, SW_E_TIMEOUT,
-                                  "it was asked to end, and a pod of it is still there");
+                                  "it was asked to stop, and one of its pods still exists");
             return;
         }
         if (ending->begun && all->count <= LOGS_MOST) {

@@ -294,7 +294,7 @@ static int no_gpus(const struct sw_plan *plan, const struct k8s_capacity *capaci
 {
     const char *gpu = k8s_job_options(plan->options).gpu_resource;
 
-    sw_fail(err, SW_E_REFUSED, "the job needs %d x %s, and none of the cluster's %d nodes has %s",
+    sw_fail(err, SW_E_REFUSED, "the job needs %d x %s; none of the cluster's %d nodes has %s",
             plan->nodes, capacity->needs, capacity->nodes, gpu);
     if (capacity->others[0])
         return sw_hint(err, "the cluster has %s; set kubernetes.gpu_resource", capacity->others);
@@ -327,7 +327,7 @@ int k8s_capacity_check(const struct sw_plan *plan, const struct k8s_capacity *ca
         sw_fail(err, SW_E_REFUSED, "the job needs %d x %s; the largest matching node has %s (%s)",
                 plan->nodes, capacity->needs, capacity->lacks, sw_buf_text(&words));
     else
-        sw_fail(err, SW_E_REFUSED, "the job needs %d x %s; there is room for %d, were all nodes empty (%s)",
+        sw_fail(err, SW_E_REFUSED, "the job needs %d x %s; %d fit if all nodes were empty (%s)",
                 plan->nodes, capacity->needs, capacity->fit_later, sw_buf_text(&words));
     return sw_hint(err, "ask for less, change node_selector, affinity or tolerations, or set "
                         "kubernetes.autoscaler: true where nodes are added on demand; "

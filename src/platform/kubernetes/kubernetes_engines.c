@@ -182,7 +182,7 @@ static int check_trainjob(const struct sw_plan *plan, struct sw_error *err)
         if (is_said(json_object_get(plan->options, not_in_trainjob[i]))) {
             sw_fail(err, SW_E_SPEC, "engine trainjob cannot change kubernetes.%s of a pod",
                     not_in_trainjob[i]);
-            return sw_hint(err, "write it into the runtime '%s', or use another engine",
+            return sw_hint(err, "set it in the runtime '%s', or use another engine",
                            k8s_job_options(plan->options).runtime_ref);
         }
     if (plan->gpu_type || json_array_size(plan->avoid)) {

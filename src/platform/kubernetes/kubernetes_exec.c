@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_exec.c - a command beside a running rank. The runner in the pod starts it, so that it sees what
- * the job sees, secrets included; the stream is the client's (kube/kube_streams.h).
+ * kubernetes_exec.c - a command beside a running rank, and a port of it. The runner in the pod starts the
+ * command, so that it sees what the job sees, secrets included; the streams are the client's
+ * (kube/kube_streams.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,17 @@ static char **command_words(char *term, char *mark, char *const argv[])
     return words;
 }
 
+/* The pod of a rank that runs. */
+static int running_pod(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                       struct k8s_pod *pod, struct sw_error *err)
+{
+    if (k8s_pod_find(conn, job, replica < 0 ? 0 : replica, true, pod, err) < 0)
+        return -1;
+    return pod->life == SW_LOG_GROWS
+               ? 0 : sw_fail(err, SW_E_CONFLICT, "its pod %s", pod->life == SW_LOG_ENDED
+                                                                   ? "has finished" : "has not started yet");
+}
+
 int kubernetes_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
                          struct sw_stream **out, struct sw_error *err)
 {
@@ -40,12 +52,19 @@ int kubernetes_exec_open(struct sw_connection *conn, const struct sw_jobref *job
     struct k8s_pod pod;
 
     beside.argv = words;
-    if (k8s_pod_find(conn, job, what->replica < 0 ? 0 : what->replica, true, &pod, err) < 0)
-        return sw_wrap(err, "cannot run a command beside '%s'", job->id);
-    if (pod.life != SW_LOG_GROWS)
-        return sw_fail(err, SW_E_CONFLICT, "cannot run a command beside '%s': its pod %s", job->id,
-                       pod.life == SW_LOG_ENDED ? "is over" : "has not started yet");
-    if (kube_exec_open(conn->rest, conn->namespace, pod.name, pod.container, &beside, out, err) < 0)
-        return sw_wrap(err, "cannot run a command beside '%s'", job->id);
+    if (running_pod(conn, job, what->replica, &pod, err) < 0 ||
+        kube_exec_open(conn->rest, conn->namespace, pod.name, pod.container, &beside, out, err) < 0)
+        return sw_wrap(err, "cannot run a command in '%s'", job->id);
+    return 0;
+}
+
+int kubernetes_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                         struct sw_stream **out, struct sw_error *err)
+{
+    struct k8s_pod pod;
+
+    if (running_pod(conn, job, replica, &pod, err) < 0 ||
+        kube_port_open(conn->rest, conn->namespace, pod.name, (uint16_t)port, out, err) < 0)
+        return sw_wrap(err, "cannot reach port %d of '%s'", port, job->id);
     return 0;
 }

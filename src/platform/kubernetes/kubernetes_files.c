@@ -48,7 +48,7 @@ static int check_claim(struct sw_connection *conn, const struct k8s_volume *volu
     if (volume->kind != K8S_VOLUME_PVC || k8s_call(conn, NULL, path, NULL, NULL, &why) == 0 ||
         why.code != SW_E_NOT_FOUND)
         return 0;
-    return sw_fail(err, SW_E_NOT_FOUND, "there is no claim '%s' in the namespace '%s'", volume->source,
+    return sw_fail(err, SW_E_NOT_FOUND, "no claim '%s' in the namespace '%s'", volume->source,
                    conn->namespace);
 }
 
@@ -79,7 +79,7 @@ static json_t *names_of(const char *text, size_t length, struct sw_error *err)
         return json_incref(names);
     return sw_null(sw_fail(err, sw_text_same(sw_json_str(answer, "error"), sw_code_name(SW_E_NOT_FOUND))
                                     ? SW_E_NOT_FOUND : SW_E_IO,
-                           "%s", message ? message : "the runner in the pod says nothing"));
+                           "%s", message ? message : "the runner in the pod gives no answer"));
 }
 
 static char *folder_in_helper(const struct k8s_volume *volume)
@@ -167,7 +167,7 @@ int kubernetes_check_path(struct sw_connection *conn, const char *path, bool *ex
     names = list_volume(conn, &volume, &why);
     if (!names && why.code != SW_E_NOT_FOUND) {
         sw_pass(err, &why);
-        return sw_wrap(err, "cannot look at '%s'", path);
+        return sw_wrap(err, "cannot check '%s'", path);
     }
     *exists = names && !name;
     json_array_foreach(names, i, one)
@@ -234,7 +234,7 @@ static int from_volume(struct sw_connection *conn, const struct sw_plan *plan, c
 
 static int stayed(const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_fail(err, SW_E_UNSUPPORTED, "the results of '%s' stayed in its pod, which does not run", job->id);
+    sw_fail(err, SW_E_UNSUPPORTED, "the results of '%s' are in its pod, which is not running", job->id);
     return sw_hint(err, "mount a volume at /results (kubernetes.volumes), or give each of `outputs:` a "
                         "destination");
 }
@@ -271,7 +271,7 @@ json_t *kubernetes_fetch_results(struct sw_connection *conn, const struct sw_job
 
     if (!plan)
         return job->plan ? NULL
-                         : sw_null(sw_fail(err, SW_E_NOT_FOUND, "the plan of '%s' is not known", job->id));
+                         : sw_null(sw_fail(err, SW_E_NOT_FOUND, "the plan of '%s' is unknown", job->id));
     if (sw_mkdirs(to, 0755, err) < 0 || fetch(conn, job, plan, to, err) < 0)
         return NULL;
     sw_walk(to, count, &tally, NULL);

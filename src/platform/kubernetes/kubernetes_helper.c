@@ -108,8 +108,8 @@ static int never_ran(const struct k8s_helper *helper, const json_t *pod, struct 
     char reason[48] = "", message[256] = "";
 
     k8s_pod_waits(pod, events, reason, message);
-    sw_fail(err, SW_E_TIMEOUT, "the pod that should show the files does not start: %s%s%s",
-            reason[0] ? reason : "no reason is known", message[0] ? ": " : "", message);
+    sw_fail(err, SW_E_TIMEOUT, "the pod that lists files does not start: %s%s%s",
+            reason[0] ? reason : "reason unknown", message[0] ? ": " : "", message);
     return sw_hint(err, "its image can be set with 'kubernetes.helper_image'");
 }
 
@@ -129,7 +129,7 @@ static int await(const struct k8s_helper *helper, struct sw_error *err)
             return 0;
         if (look % EVENTS_EVERY == 0 && (events = k8s_events(helper->conn, "name", helper->name)) &&
             k8s_no_such_folder(events))
-            return sw_fail(err, SW_E_NOT_FOUND, "there is no such folder on the node");
+            return sw_fail(err, SW_E_NOT_FOUND, "no such folder on the node");
         if (sw_text_same(phase, "Failed") || sw_text_same(phase, "Succeeded") || sw_monotonic_ms() > until_ms)
             return never_ran(helper, pod, err);
         sw_sleep_ms(LOOK_EVERY_MS);
@@ -167,7 +167,7 @@ int k8s_helper_open(struct sw_connection *conn, const struct k8s_helper_spec *sp
     }
     if (made < 0) {
         sw_pass(err, &why);
-        return sw_wrap(err, "cannot make a pod that shows the files");
+        return sw_wrap(err, "cannot create a pod that lists files");
     }
     return await(out, err);
 }

@@ -401,6 +401,7 @@ SW_PLATFORM_SLOT(kubernetes, jobs);
 SW_PLATFORM_SLOT(kubernetes, log_fetch);
 SW_PLATFORM_SLOT(kubernetes, finalize);
 SW_PLATFORM_SLOT(kubernetes, exec_open);
+SW_PLATFORM_SLOT(kubernetes, port_open);
 SW_PLATFORM_SLOT(kubernetes, results_dir);
 SW_PLATFORM_SLOT(kubernetes, fetch_results);
 SW_PLATFORM_SLOT(kubernetes, check_path);

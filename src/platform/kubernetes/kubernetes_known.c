@@ -73,7 +73,7 @@ static const char *const kept_keys[] = {
     "phase", "reason", "message", "conditions", "type", "lastTransitionTime", "containerStatuses",
     "initContainerStatuses", "state", "lastState", "restartCount", "waiting", "running", "terminated",
     "exitCode", "signal", "startedAt", "finishedAt", "startTime", "completionTime", "ready", "succeeded",
-    "failed", "restarts", "retryCount", "jobsStatus", "replicatedJobsStatus",
+    "failed", "restarts", "retryCount", "jobsStatus", "replicatedJobsStatus", "imageID",
 };
 static const char *const kept_labels[] = {
     K8S_LABEL_ID, K8S_LABEL_ATTEMPT, K8S_NOTE_SENT, K8S_NOTE_NODES,

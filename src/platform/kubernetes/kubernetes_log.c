@@ -71,7 +71,7 @@ static int pod_missing(const struct k8s_seen *known, const struct sw_jobref *job
     struct k8s_workload now = k8s_read(known);
 
     if (!known->object || job->finished || k8s_is_over(&now))
-        return sw_fail(err, SW_E_NOT_FOUND, "the cluster has no pod of '%s' (rank %d) any more", job->id,
+        return sw_fail(err, SW_E_NOT_FOUND, "the cluster no longer has a pod of '%s' (rank %d)", job->id,
                        rank);
     out->life = SW_LOG_NOT_BEGUN;
     return 0;
@@ -202,7 +202,7 @@ static int explain(const struct k8s_log *log, struct sw_error *why, struct sw_er
         return 0;
     }
     if (said == KUBE_LOG_GONE)
-        return sw_fail(err, SW_E_NOT_FOUND, "the node has no log of pod %s any more", log->pod.name);
+        return sw_fail(err, SW_E_NOT_FOUND, "the node no longer has the log of pod %s", log->pod.name);
     if (log->trouble[0])
         return sw_fail(err, SW_E_UNREACHABLE, "the log of pod %s breaks off: %s", log->pod.name,
                        log->trouble);
@@ -225,7 +225,7 @@ static int ask(struct sw_connection *conn, struct k8s_log *log, int last, bool p
         return 0;
     if (log->trouble[0])
         return explain(log, &why, err);
-    return sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
+    return sw_fail(err, SW_E_INTERRUPTED, "the reader closed the log");
 }
 
 /* The log of the container before this one, where containers are restarted in place. That it is gone is said

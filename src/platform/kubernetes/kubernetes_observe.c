@@ -124,7 +124,7 @@ static void judge_gone(struct sw_observation *seen)
     seen->state = SW_ERROR;
     snprintf(seen->reason, sizeof seen->reason, "%s", SW_REASON_REMOVED);
     snprintf(seen->message, sizeof seen->message, "%s",
-             "it was deleted on the cluster; how far it came is not known");
+             "it was deleted on the cluster; how far it got is unknown");
 }
 
 static void judge(struct sw_connection *conn, struct k8s_seen *known, struct extras *extras,
@@ -261,7 +261,7 @@ json_t *kubernetes_replicas(struct sw_connection *conn, const struct sw_jobref *
         return NULL;
     k8s_find(list, job, &known);
     if (!known.object) {
-        sw_fail(err, SW_E_NOT_FOUND, "%s is not on the cluster any more", job->id);
+        sw_fail(err, SW_E_NOT_FOUND, "%s is no longer on the cluster", job->id);
         return NULL;
     }
     events = k8s_wants_events(&known) ? events_of(conn, &known) : NULL;

@@ -40,7 +40,7 @@ const struct sw_option kubernetes_options[] = {
     { "namespace", SW_TEXT, CONNECTION(namespace), .env = "TAO_K8S_NAMESPACE",
       .help = "namespace of the jobs (else the context's, else default)" },
     { "helper_image", SW_TEXT, CONNECTION(helper_image), .env = "SLIPWAY_K8S_HELPER_IMAGE",
-      .help = "any image that nodes can pull, for short pods that show files (else "
+      .help = "any image that nodes can pull, for short-lived pods that list files (else "
               "registry.k8s.io/pause:3.10)" },
     { "engine", SW_CHOICE, JOB(engine), .initial = "auto", .choices = engines,
       .help = "the kind of object that runs the job; auto: by launcher, nodes and what the cluster has" },
@@ -53,7 +53,7 @@ const struct sw_option kubernetes_options[] = {
     { "gpu_resource", SW_TEXT, JOB(gpu_resource), .initial = "nvidia.com/gpu",
       .help = "resource that counts GPUs, such as nvidia.com/mig-1g.10gb or amd.com/gpu" },
     { "autoscaler", SW_FLAG, JOB(autoscaler), .initial = "false",
-      .help = "nodes are added when needed: a job that fits on none of today's is sent as well" },
+      .help = "nodes are added when needed: submit a job even if it fits on none of today's nodes" },
     { "queue", SW_TEXT, JOB(queue), .help = "LocalQueue of Kueue, or queue of Volcano" },
     { "queue_priority", SW_TEXT, JOB(queue_priority), .help = "WorkloadPriorityClass of Kueue" },
     { "priority_class", SW_TEXT, JOB(priority_class), .help = "PriorityClass of the pods" },
@@ -67,7 +67,8 @@ const struct sw_option kubernetes_options[] = {
     { "pull", SW_CHOICE, JOB(pull), .initial = "default", .choices = pull_policies,
       .help = "when the image is fetched: default (as the cluster does), always, missing, never" },
     { "ttl", SW_DURATION, JOB(ttl_ms), .initial = "7d",
-      .help = "the objects go so long after the end (0: never); the job's own `keep` wins" },
+      .help = "delete the objects this long after the job finishes (0: never); the job's own `keep` takes "
+              "precedence" },
     { "ephemeral", SW_SIZE, JOB(ephemeral_bytes), .help = "disk of the node that each pod asks for" },
     { "security", SW_CHOICE, JOB(security), .initial = "auto", .choices = securities,
       .help = "restricted: as the Pod Security level of that name; auto: where the namespace demands it; "
@@ -98,7 +99,7 @@ const struct sw_option kubernetes_options[] = {
     { "pod_security_context", SW_FREE, JOB(pod_security_context), .trust = SW_TRUST_PROFILE,
       .help = "securityContext of the pod; overrides `security`" },
     { "pod", SW_FREE, JOB(pod), .trust = SW_TRUST_PROFILE,
-      .help = "more of the pod's spec; cannot change what the job itself says" },
+      .help = "more of the pod's spec; cannot change what the job sets itself" },
     { "runtime", SW_TEXT, JOB(runtime_ref), .initial = "torch-distributed",
       .help = "of engine trainjob: its ClusterTrainingRuntime" },
     { "master_port", SW_WHOLE, JOB(master_port), .initial = "29500", .least = 1, .most = 65535,

@@ -33,7 +33,7 @@ static void found_error(const struct k8s_checks *checks, const char *check, cons
 static bool check_server(struct k8s_checks *checks)
 {
     static const struct { int since; const char *lacks; } features[] = {
-        { 30, "commands beside a job get no end of their input" }, { 31, "ports cannot be forwarded" },
+        { 30, "commands in a job get no end of input" }, { 31, "ports cannot be forwarded" },
         { 31, "rules about failed pods are a beta feature" },
     };
     const struct kube_address *at = kube_address(checks->conn->kube);
@@ -67,7 +67,7 @@ static json_t *look(const struct k8s_checks *checks, const char *check, const ch
     if (k8s_call(checks->conn, NULL, path, NULL, &found, &why) == 0)
         return found;
     if (why.code == SW_E_REFUSED)
-        k8s_finding(checks->rows, check, K8S_FINE, "not known: this user may not read it", NULL);
+        k8s_finding(checks->rows, check, K8S_FINE, "unknown: this user may not read it", NULL);
     else
         k8s_finding(checks->rows, check, K8S_WRONG, why.code == SW_E_NOT_FOUND ? "is not there" : why.message,
                     fix);
@@ -87,7 +87,8 @@ static void need(const struct k8s_checks *checks, const char *what, const char *
 static void check_namespace(const struct k8s_checks *checks)
 {
     sw_autofree char *path = kube_path("v1", NULL, "namespaces", checks->conn->namespace), *message = NULL;
-    sw_auto(json) json_t *found = look(checks, "namespace", path, "kubectl create namespace makes it");
+    sw_auto(json) json_t *found = look(checks, "namespace", path, "create it with kubectl create "
+                                                                  "namespace");
     const char *level = sw_json_str(k8s_at(found, "metadata/labels"), "pod-security.kubernetes.io/enforce");
     bool refuses = sw_text_same(level, "restricted") && checks->options.security == K8S_SECURITY_IMAGE;
 
@@ -104,7 +105,7 @@ static void check_claim(const struct k8s_checks *checks, const char *name)
 {
     sw_autofree char *check = sw_format("volume claim %s", name);
     sw_autofree char *path = k8s_path(checks->conn, "v1", "persistentvolumeclaims", name);
-    sw_auto(json) json_t *found = look(checks, check, path, "make it in this namespace, or name another");
+    sw_auto(json) json_t *found = look(checks, check, path, "create it in this namespace, or use another");
     sw_auto(json) json_t *class = NULL;
     const char *phase = json_string_value(k8s_at(found, "status/phase"));
     const char *storage = json_string_value(k8s_at(found, "spec/storageClassName"));
@@ -118,7 +119,7 @@ static void check_claim(const struct k8s_checks *checks, const char *name)
         waits = sw_text_same(sw_json_str(class, "volumeBindingMode"), "WaitForFirstConsumer");
     k8s_finding(checks->rows, check, bound || waits ? K8S_FINE : K8S_WRONG,
                 waits ? "is bound when the first pod uses it" : phase ? phase : "has no phase",
-                storage ? "its storage class has made no volume: kubectl describe pvc says why"
+                storage ? "its storage class has created no volume: see kubectl describe pvc"
                         : "it has no storage class, and no volume fits it");
 }
 
@@ -140,7 +141,7 @@ static void check_volumes(struct k8s_checks *checks)
         if (claim)
             check_claim(checks, volume->source);
         else if (map || volume->kind == K8S_VOLUME_SECRET)
-            need(checks, map ? "ConfigMap" : "Secret", volume->source, path, "make it in this namespace");
+            need(checks, map ? "ConfigMap" : "Secret", volume->source, path, "create it in this namespace");
     }
 }
 
@@ -177,7 +178,7 @@ static void check_named(const struct k8s_checks *checks)
                                  : kube_path(named[i].api, namespace, named[i].plural, named[i].name);
 
         if (path)
-            need(checks, named[i].what, named[i].name, path, "make it there, or name another");
+            need(checks, named[i].what, named[i].name, path, "create it there, or use another");
     }
     if (options->queue)
         check_queue(checks);
@@ -224,7 +225,7 @@ static void check_capacity(const struct k8s_checks *checks, struct k8s_capacity 
     if (capacity->fit_free >= checks->plan->nodes)
         sw_buf_add(&message, "; fits now");
     else if (capacity->fit_free >= 0)
-        sw_buf_addf(&message, "; has to wait: %d of %d pods fit now", capacity->fit_free,
+        sw_buf_addf(&message, "; must wait: %d of %d pods fit now", capacity->fit_free,
                     checks->plan->nodes);
     if (capacity->fit_later < checks->plan->nodes)
         sw_buf_add(&message, "; needs nodes that the autoscaler adds");

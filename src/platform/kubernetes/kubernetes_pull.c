@@ -68,7 +68,7 @@ static int make_pull_secret(struct sw_connection *conn, const struct sw_pull_log
     if (result == 0 || why.code == SW_E_CONFLICT)        /* the same name is the same content */
         return 0;
     sw_pass(err, &why);
-    return sw_wrap(err, "cannot make the image pull secret");
+    return sw_wrap(err, "cannot create the image pull secret");
 }
 
 int k8s_pull_secret(struct sw_connection *conn, const struct sw_plan *plan, char out[K8S_NAME_SIZE],

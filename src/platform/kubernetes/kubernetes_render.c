@@ -151,9 +151,9 @@ static int add_more(const json_t *more, const char *option, json_t *said, const 
 
     json_object_foreach((json_t *)more, name, value) {
         if (json_object_get(said, name) || json_object_get(limits, name)) {
-            sw_fail(err, SW_E_SPEC, "kubernetes.%s: the job itself says how much '%.100s' it needs", option,
+            sw_fail(err, SW_E_SPEC, "kubernetes.%s: the job itself sets how much '%.100s' it needs", option,
                     name);
-            return sw_hint(err, "leave it out there, and write gpus, cpus, memory or kubernetes.ephemeral");
+            return sw_hint(err, "remove it, and use gpus, cpus, memory or kubernetes.ephemeral");
         }
         json_object_set(said, name, value);
     }
@@ -402,7 +402,7 @@ json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site,
 
     if (options.runner == K8S_RUNNER_IMAGE && !options.runner_image) {
         sw_fail(err, SW_E_SPEC, "kubernetes.runner is image, and kubernetes.runner_image is not given");
-        sw_hint(err, "name an image that holds /slipway-runner, or leave `runner` out");
+        sw_hint(err, "name an image that contains /slipway-runner, or leave `runner` out");
         return NULL;
     }
     if (k8s_render_volumes(plan, site, volumes, mounts, err) < 0 ||
@@ -420,7 +420,7 @@ json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site,
 static int check_job(const struct sw_plan *plan, const struct k8s_engine *engine, struct sw_error *err)
 {
     if (plan->nodes > K8S_NODES_MAX)
-        return sw_fail(err, SW_E_SPEC, "%d nodes are more than the %d that a job can have here", plan->nodes,
+        return sw_fail(err, SW_E_SPEC, "%d nodes: a job can have at most %d here", plan->nodes,
                        K8S_NODES_MAX);
     if (plan->launcher == SW_LAUNCHER_RAY)
         return sw_fail(err, SW_E_SPEC, "launcher ray is not available on kubernetes yet");

@@ -68,7 +68,7 @@ static int create(struct sw_connection *conn, bool secret, const char *name, con
     sw_pass(err, &why);
     sw_wrap(err, "cannot put the runner into the namespace '%s'", conn->namespace);
     return err && err->code == SW_E_REFUSED
-               ? sw_hint(err, "where objects of this size are refused, name an image that holds it: "
+               ? sw_hint(err, "where objects of this size are refused, name an image that contains it: "
                               "'kubernetes.runner_image'") : -1;
 }
 

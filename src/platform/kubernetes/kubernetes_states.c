@@ -21,6 +21,7 @@
 #include "core/report.h"
 #include "core/run_end.h"
 #include "core/state.h"
+#include "platform/kit/image_digest.h"
 #include "platform/kit/log_lines.h"
 
 #define KUEUE_QUEUE     "kueue.x-k8s.io/queue-name"
@@ -214,7 +215,7 @@ static const struct {
     { "PreemptionByKubeScheduler", SW_REASON_PREEMPTED,   "a pod of higher priority took its place" },
     { "EvictionByEvictionAPI",    SW_REASON_EVICTED,      "it was evicted: its node is being emptied" },
     { "Evicted",                  SW_REASON_EVICTED,      "its node evicted it" },
-    { "TerminationByKubelet",     SW_REASON_EVICTED,      "its node ended it" },
+    { "TerminationByKubelet",     SW_REASON_EVICTED,      "its node stopped it" },
     { "DeletionByTaintManager",   SW_REASON_NODE_LOST,    "its node failed" },
     { "DeletionByPodGC",          SW_REASON_NODE_LOST,    "its node is gone" },
     { "NodeLost",                 SW_REASON_NODE_LOST,    "its node does not answer" },
@@ -387,11 +388,11 @@ static void judge_suspended(const struct k8s_seen *known, const struct k8s_workl
     if (k8s_queue_waits(known->workload, reason, message))
         say(seen, SW_PENDING, reason, message);
     else if (!is_held(known->object))
-        say(seen, SW_PENDING, SW_REASON_STARTING, "it was released; its pods are not made yet");
+        say(seen, SW_PENDING, SW_REASON_STARTING, "it was released; its pods are not created yet");
     else if (k8s_label(known->object, KUEUE_QUEUE))
-        say(seen, SW_PENDING, SW_REASON_QUEUE, "it waits for Kueue to admit it");
+        say(seen, SW_PENDING, SW_REASON_QUEUE, "it is waiting for Kueue to admit it");
     else if (!workload->sent)
-        say(seen, SW_PENDING, SW_REASON_STARTING, "it is made and not released yet");
+        say(seen, SW_PENDING, SW_REASON_STARTING, "it is created but not released yet");
     else
         say(seen, SW_PAUSED, SW_REASON_PAUSED, "it is suspended on the cluster");
 }
@@ -422,7 +423,7 @@ static bool judge_replaced(const struct k8s_seen *known, const struct sw_ranks *
     if (ranks->count != 1 || ranks->first_failed != 0 || !disruption_of(pod, known->engine, &row))
         return false;
     say(seen, SW_PENDING, SW_REASON_PREEMPTED, "");
-    snprintf(seen->message, sizeof seen->message, "%s; it is started again", disruptions[row].ours);
+    snprintf(seen->message, sizeof seen->message, "%s; it is being restarted", disruptions[row].ours);
     return true;
 }
 
@@ -433,21 +434,21 @@ static void judge_going(const struct k8s_seen *known, const struct k8s_workload 
 
     seen->state = SW_RUNNING;
     if (workload->deleting)
-        say(seen, SW_RUNNING, SW_REASON_ENDING, "it was deleted on the cluster and is being ended");
+        say(seen, SW_RUNNING, SW_REASON_ENDING, "it was deleted on the cluster and is being stopped");
     else if (workload->phase == K8S_SUSPENDED)
         judge_suspended(known, workload, seen);
     else if (ranks->missing == ranks->count) {
         if (k8s_refused(known->events, reason, message) || k8s_queue_waits(known->workload, reason, message))
             say(seen, SW_PENDING, reason, message);
         else
-            say(seen, SW_PENDING, SW_REASON_STARTING, "its pods are not made yet");
+            say(seen, SW_PENDING, SW_REASON_STARTING, "its pods are not created yet");
     } else if (judge_replaced(known, ranks, pods[0], seen) ||
                (ranks->first_failed < 0 && judge_waiting(known, ranks, pods, seen))) {
         return;
     } else if (ranks->phase == SW_RANKS_OVER) {
-        say(seen, SW_RUNNING, SW_REASON_ENDING, "its pods have ended; the cluster is writing that down");
+        say(seen, SW_RUNNING, SW_REASON_ENDING, "its pods have finished; the cluster is recording it");
     } else if (ranks->phase == SW_RANKS_INCOMPLETE && ranks->first_failed < 0) {
-        snprintf(message, sizeof message, "the pod of rank %d is not there yet", ranks->first_missing);
+        snprintf(message, sizeof message, "the pod of rank %d does not exist yet", ranks->first_missing);
         say(seen, SW_PENDING, SW_REASON_STARTING, message);
     } else {
         sw_ranks_observe(ranks, seen);
@@ -463,7 +464,7 @@ static json_t *story(const struct k8s_seen *known, const struct sw_observation *
     const json_t *terminated = terminated_of(pod, known->engine);
     json_t *out;
 
-    say(&was, SW_ERROR, SW_REASON_RESTARTED, "the cluster started it again");
+    say(&was, SW_ERROR, SW_REASON_RESTARTED, "the cluster restarted it");
     if (pod)
         judge_pod(pod, known->engine, -1, false, &was);
     out = sw_json_object(
@@ -474,7 +475,7 @@ static json_t *story(const struct k8s_seen *known, const struct sw_observation *
         SW_STR("remote_id", seen->remote_id),
         SW_INT("started_ms", k8s_time_ms(sw_json_str(terminated, "startedAt"))),
         SW_INT("ended_ms", k8s_time_ms(sw_json_str(terminated, "finishedAt"))),
-        SW_STR("why", "the cluster started it again"));
+        SW_STR("why", "the cluster restarted it"));
     sw_observation_done(&was);
     return out;
 }
@@ -547,6 +548,7 @@ static void judge_ranks(const struct k8s_seen *known, const struct k8s_workload 
     pod = pods[seen->failed_replica > 0 ? seen->failed_replica : 0];
     node = k8s_pod_node(pod);
     snprintf(seen->node, sizeof seen->node, "%s", node ? node : "");
+    sw_image_digest(sw_json_str(container_of(pod, known->engine), "imageID"), seen->image_digest);
     note_restarts(known, base, restarts_of(known, workload, count), seen);
 }
 

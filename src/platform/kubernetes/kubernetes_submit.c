@@ -84,7 +84,7 @@ static int settle_nodes(struct k8s_sending *s, struct sw_error *err)
     if (*s->arch)
         return 0;
     if (capacity.matching > 0 && !*capacity.arch) {
-        sw_fail(err, SW_E_SPEC, "the nodes that match are of different processors");
+        sw_fail(err, SW_E_SPEC, "the matching nodes have different processors");
         return sw_hint(err, "choose with 'kubernetes.arch: amd64' or 'arm64'");
     }
     snprintf(s->arch, sizeof s->arch, "%s", *capacity.arch ? capacity.arch : "amd64");
@@ -100,17 +100,17 @@ static int settle_code(struct k8s_sending *s, struct sw_error *err)
     s->site.pieces = (int)((s->code.length + K8S_PIECE - 1) / K8S_PIECE);
     if (s->site.pieces <= K8S_PIECES_MAX)
         return 0;
-    sw_fail(err, SW_E_SPEC, "code: the packed code has %zu MB, and %d MB can travel with a job",
+    sw_fail(err, SW_E_SPEC, "code: the packed code has %zu MB; a job can carry %d MB",
             s->code.length / 1000000, K8S_PIECES_MAX * K8S_PIECE / 1000000);
-    return sw_hint(err, "leave large files out with 'code.exclude', or bring them as 'inputs:'");
+    return sw_hint(err, "leave large files out with 'code.exclude', or fetch them as 'inputs:'");
 }
 
 static int check_collect(const struct sw_plan *plan, struct sw_error *err)
 {
     const char *lost = plan->only_collect ? k8s_output_lost(plan) : NULL;
 
-    return lost ? sw_fail(err, SW_E_REFUSED, "output '%s' went with its pod; only what lies on a volume can "
-                          "be brought again", lost) : 0;
+    return lost ? sw_fail(err, SW_E_REFUSED, "output '%s' was lost with its pod; only what is on a volume "
+                                             "can be copied again", lost) : 0;
 }
 
 static int settle(struct k8s_sending *s, struct sw_error *err)
@@ -165,7 +165,7 @@ static int dry_run(struct k8s_sending *s, struct sw_error *err)
 
     if (post_object(s, true, NULL, &violates, &why) < 0 && why.code != SW_E_CONFLICT) {
         sw_pass(err, &why);
-        return sw_wrap(err, "the cluster refuses this job");
+        return sw_wrap(err, "the cluster rejects this job");
     }
     if (violates && s->options.security == K8S_SECURITY_AUTO)
         s->site.restricted = true;
@@ -202,7 +202,7 @@ static int find_object(struct k8s_sending *s, struct sw_error *err)
     }
     if (is_ours(s, s->object))
         return 0;
-    sw_fail(err, SW_E_CONFLICT, "there is a %s '%s' in namespace '%s', and it is not of this job",
+    sw_fail(err, SW_E_CONFLICT, "%s '%s' in namespace '%s' belongs to another job",
             s->engine->kind, s->name, s->conn->namespace);
     return sw_hint(err, "remove it, or give the job another name");
 }
@@ -219,7 +219,8 @@ static int create_once(struct k8s_sending *s, struct sw_error *err)
     if (why.code != SW_E_CONFLICT)
         return sw_pass(err, &why);
     gone = find_object(s, err);
-    return gone > 0 ? sw_fail(err, SW_E_UNREACHABLE, "%s '%s' is just gone", s->engine->kind, s->name) : gone;
+    return gone > 0 ? sw_fail(err, SW_E_UNREACHABLE, "%s '%s' was just "
+                                                     "removed", s->engine->kind, s->name) : gone;
 }
 
 /* Whether an unanswered call was carried out is not known: if it was, the object has our name and labels. */
@@ -262,7 +263,7 @@ static int make_room(struct k8s_sending *s, const char *plural, const char *name
     if (sw_text_same(sw_json_str(owner, "uid"), k8s_meta(s->object, "uid")))
         return 0;                                  /* of this attempt, by an earlier call */
     if (!sw_text_same(k8s_label(found, K8S_LABEL_ID), s->plan->job_id))
-        return sw_fail(err, SW_E_CONFLICT, "'%s' of %s is not of this job", name, plural);
+        return sw_fail(err, SW_E_CONFLICT, "'%s' of %s belongs to another job", name, plural);
     return k8s_delete(s->conn, path, k8s_meta(found, "uid"), err) < 0 ? -1 : 1;
 }
 
@@ -356,7 +357,7 @@ static int send_files(struct k8s_sending *s, struct sw_error *err)
         return sw_wrap(err, "cannot send the job's secrets");
     if (s->plan->nodes > 1 && s->engine->needs_service &&
         send_owned(s, "services", s->name, post_service, 0, err) < 0)
-        return sw_wrap(err, "cannot make the job's service");
+        return sw_wrap(err, "cannot create the job's service");
     return 0;
 }
 
@@ -404,7 +405,7 @@ static int take_back(struct k8s_sending *s, struct sw_error *err)
     if (!s->made || err->code == SW_E_UNREACHABLE ||
         k8s_delete(s->conn, path, k8s_meta(s->object, "uid"), NULL) == 0)
         return -1;
-    sw_wrap(err, "refused, and what was made of it could not be removed");
+    sw_wrap(err, "rejected, and what had been created could not be removed");
     err->code = SW_E_UNREACHABLE;
     return -1;
 }

@@ -114,7 +114,7 @@ int k8s_volume_parse(const char *text, struct k8s_volume *out, struct sw_error *
             return 0;
         k8s_volume_done(out);
     }
-    sw_fail(err, SW_E_SPEC, "'%.200s' is no volume", text);
+    sw_fail(err, SW_E_SPEC, "'%.200s' is not a volume", text);
     return sw_hint(err, "write pvc:NAME[/SUB], nfs:SERVER:/PATH, /PATH of the node, config_map:NAME, "
                         "secret:NAME or empty");
 }
@@ -150,7 +150,7 @@ static const char *wrong_target(const struct k8s_volume *volume, const struct k8
     const char *target = volume->target;
 
     if (*target != '/' || !target[1] || climbs(target) || strchr(target, ':'))
-        return "is no absolute path in the container";
+        return "is not an absolute path in the container";
     if (is_at_or_below(target, K8S_HOME))
         return "is Slipway's own folder";
     if (strcmp(target, K8S_RESULTS) == 0 && !is_folder_elsewhere(volume) && volume->kind != K8S_VOLUME_EMPTY)
@@ -184,7 +184,7 @@ static int add_path(struct k8s_volume *out, const char *path, struct sw_error *e
     sw_autofree char *above = NULL, *below = NULL;
 
     if (out->sub_path || take_sub_path(out, path) < 0)
-        return sw_fail(err, SW_E_SPEC, "its path '%.200s' is no folder below the volume", path);
+        return sw_fail(err, SW_E_SPEC, "its path '%.200s' is not a folder below the volume", path);
     if (!out->sub_path || (out->kind != K8S_VOLUME_HOST && out->kind != K8S_VOLUME_NFS))
         return 0;
     above = out->source;
@@ -230,12 +230,12 @@ static int read_mount(const struct sw_mount *mount, struct k8s_volume *out, stru
         return sw_hint(err, "check it out here and send it with `code:`, or clone it in the command");
     }
     if (!is_claim && *source != '/') {
-        sw_fail(err, SW_E_SPEC, "mount '%.200s' means a path of this machine, and pods cannot see it",
+        sw_fail(err, SW_E_SPEC, "mount '%.200s' is a path of this machine, and pods cannot see it",
                 source);
-        return sw_hint(err, "name a persistent volume claim, or a path of the nodes from / on");
+        return sw_hint(err, "name a persistent volume claim, or an absolute path of the nodes");
     }
     if (mount->flags && strcmp(mount->flags, "ro") != 0 && strcmp(mount->flags, "rw") != 0)
-        return sw_fail(err, SW_E_SPEC, "mount '%.200s:%s:%s': its last part is neither ro nor rw", source,
+        return sw_fail(err, SW_E_SPEC, "mount '%.200s:%s:%s': its last part is not ro or rw", source,
                        mount->target, mount->flags);
     if (k8s_volume_parse(text, out, err) < 0)
         return -1;

@@ -272,14 +272,15 @@ static const struct {
     const char *said, *reason, *ours;
 } refusals[] = {
     { "exceeded quota",       SW_REASON_QUOTA,        "the quota of the namespace is used up" },
-    { "failed quota",         SW_REASON_QUOTA,        "the quota of the namespace demands more of its pod" },
+    { "failed quota",         SW_REASON_QUOTA,        "the quota of the namespace requires more of its "
+                                                      "pod" },
     { "violates PodSecurity", SW_REASON_POD_SECURITY, "the namespace does not allow such a pod" },
-    { "admission webhook",    SW_REASON_ADMISSION,    "a webhook of the cluster refuses its pod" },
-    { "ValidatingAdmissionPolicy", SW_REASON_ADMISSION, "a policy of the cluster refuses its pod" },
-    { "LimitRange",           SW_REASON_ADMISSION,    "a limit of the namespace refuses its pod" },
-    { "forbidden",            SW_REASON_ADMISSION,    "the cluster refuses its pod" },
+    { "admission webhook",    SW_REASON_ADMISSION,    "a webhook of the cluster rejects its pod" },
+    { "ValidatingAdmissionPolicy", SW_REASON_ADMISSION, "a policy of the cluster rejects its pod" },
+    { "LimitRange",           SW_REASON_ADMISSION,    "a limit of the namespace rejects its pod" },
+    { "forbidden",            SW_REASON_ADMISSION,    "the cluster rejects its pod" },
     { "serviceaccount",       SW_REASON_ADMISSION,    "its service account cannot be used" },
-    { "",                     SW_REASON_STARTING,     "its pod cannot be made" },
+    { "",                     SW_REASON_STARTING,     "its pod cannot be created" },
 };
 
 /* `Error creating: pods "x" is forbidden: exceeded quota: ...`: the server's words begin at "exceeded". */
@@ -314,12 +315,12 @@ static const struct {
     { "ImageInspectError",          IMAGE,     "its image cannot be read" },
     { "RegistryUnavailable",        IMAGE,     "the registry does not answer" },
     { "SignatureValidationFailed",  IMAGE,     "the signature of its image is wrong" },
-    { "CreateContainerConfigError", CONTAINER, "its container cannot be made" },
-    { "CreateContainerError",       CONTAINER, "its container cannot be made" },
+    { "CreateContainerConfigError", CONTAINER, "its container cannot be created" },
+    { "CreateContainerError",       CONTAINER, "its container cannot be created" },
     { "RunContainerError",          CONTAINER, "its container cannot be started" },
-    { "CrashLoopBackOff",           CRASHES,   "it ends again and again" },
-    { "ContainerCreating",          CREATING,  "its container is being made" },
-    { "PodInitializing",            CREATING,  "its container is being made" },
+    { "CrashLoopBackOff",           CRASHES,   "it keeps crashing" },
+    { "ContainerCreating",          CREATING,  "its container is being created" },
+    { "PodInitializing",            CREATING,  "its container is being created" },
 };
 
 /* What registries and container runtimes say; a refusal may speak of a missing repository, too. */
@@ -371,7 +372,7 @@ static void explain_creating(const json_t *events, const char *name, const char 
     static const struct { const char *event, *reason, *ours; } known[] = {
         { "FailedMount",            SW_REASON_MOUNT,    "a volume cannot be mounted" },
         { "FailedAttachVolume",     SW_REASON_MOUNT,    "a volume cannot be attached to the node" },
-        { "FailedCreatePodSandBox", SW_REASON_STARTING, "the network of its pod cannot be made" },
+        { "FailedCreatePodSandBox", SW_REASON_STARTING, "the network of its pod cannot be created" },
     };
 
     for (size_t i = 0; i < SW_COUNT(known); i++) {
@@ -385,7 +386,7 @@ static void explain_creating(const json_t *events, const char *name, const char 
     if (event_of(events, name, "Pulling", NULL) && !event_of(events, name, "Pulled", NULL))
         say(reason, message, SW_REASON_IMAGE, "its image is being pulled on %.100s", node);
     else
-        say(reason, message, SW_REASON_STARTING, "its container is being made on %.100s", node);
+        say(reason, message, SW_REASON_STARTING, "its container is being created on %.100s", node);
 }
 
 static void explain_container(const json_t *pod, const json_t *events, const json_t *waiting,
@@ -442,14 +443,14 @@ static void explain_unscheduled(const json_t *scheduled, char reason[REASON_SIZE
     const char *words = words_of(scheduled), *why;
 
     if (sw_text_same(sw_json_str(scheduled, "reason"), "SchedulingGated")) {
-        say(reason, message, SW_REASON_QUEUE, "a gate keeps its pod from the scheduler");
+        say(reason, message, SW_REASON_QUEUE, "a scheduling gate holds its pod");
         return;
     }
     why = k8s_explain_scheduler(words, message, MESSAGE_SIZE);
     if (why)
         snprintf(reason, REASON_SIZE, "%s", why);
     else
-        say(reason, message, SW_REASON_RESOURCES, "the scheduler says: %.200s", words);
+        say(reason, message, SW_REASON_RESOURCES, "the scheduler reports: %.200s", words);
 }
 
 bool k8s_pod_waits(const json_t *pod, const json_t *events, char reason[REASON_SIZE],
@@ -484,7 +485,7 @@ bool k8s_queue_waits(const json_t *workload, char reason[REASON_SIZE], char mess
     const json_t *reserved = k8s_condition(workload, "QuotaReserved");
 
     if (group && !is_false(group)) {
-        say(reason, message, SW_REASON_RESOURCES, "Volcano waits for room for all of it: %.180s",
+        say(reason, message, SW_REASON_RESOURCES, "Volcano is waiting for room for all pods: %.180s",
             words_of(group));
         return true;
     }

@@ -48,9 +48,8 @@ static const struct sw_rest_field fields[] = {
 static void explain(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err)
 {
     static const struct { int status; const char *hint; } hints[] = {
-        { 401, "the token is wrong or has expired (one made in the dashboard lives a day): make a "
-               "new one and "
-               "export LEPTON_WORKSPACE_TOKEN" },
+        { 401, "the token is wrong or has expired (one made in the dashboard lives a day): create a new "
+               "one and export LEPTON_WORKSPACE_TOKEN" },
         { 403, "the token may not do that, or the workspace does not have this feature" },
     };
 
@@ -83,7 +82,7 @@ static struct sw_secret *token(void *context, bool refused, struct sw_error *err
     if (conn->token && conn->workspace)
         return sw_rest_token_given(conn->token, refused, err);
     if (conn->workspace)
-        sw_fail(err, SW_E_CREDENTIAL, "there is no token for this Lepton workspace");
+        sw_fail(err, SW_E_CREDENTIAL, "no token for this Lepton workspace");
     else
         sw_fail(err, SW_E_SPEC, "lepton.workspace: no workspace is configured");
     sw_hint(err, "export LEPTON_WORKSPACE_ID and LEPTON_WORKSPACE_TOKEN (dashboard, Settings, Tokens)");

@@ -382,7 +382,8 @@ static void add_analysis(struct sw_connection *conn, const struct sw_jobref *job
             }
     }
     if (infra && json_array_size(node_events) == 0)
-        json_object_set_new(facts, "node_down", sw_json_text("Lepton says that its own machines failed"));
+        json_object_set_new(facts, "node_down", sw_json_text("Lepton reports that its own machines "
+                                                             "failed"));
 }
 
 void lepton_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,

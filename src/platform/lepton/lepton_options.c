@@ -12,7 +12,8 @@ static const char *const priorities[] = { "low-1000", "low-2000", "low-3000", "m
 
 /* A text alone is `source`. */
 static const struct sw_option volume_fields[] = {
-    { "source", SW_TEXT, .help = "VOLUME or VOLUME/PATH; /PATH: of the volume that is taken by itself" },
+    { "source", SW_TEXT, .help = "VOLUME or VOLUME/PATH; /PATH: of the volume that is chosen "
+                                 "automatically" },
     { "read_only", SW_FLAG, .help = "the job cannot write there" },
     { 0 }
 };
@@ -40,7 +41,7 @@ const struct sw_option lepton_options[] = {
     { "cache_inputs", SW_FLAG, JOB(cache_inputs), .initial = "true",
       .help = "keep s3:// inputs on the first mount for the next jobs; used while the source is the same" },
     { "visibility", SW_CHOICE, JOB(visibility), .initial = "private", .choices = visibilities,
-      .help = "who in the workspace sees the job" },
+      .help = "who in the workspace can see the job" },
     { "image_pull_secret", SW_TEXT, JOB(image_pull_secret),
       .help = "pull secret of the workspace, by name or id (else made from NGC_KEY or docker's logins)" },
     { "priority", SW_CHOICE, JOB(priority), .choices = priorities,
@@ -53,9 +54,10 @@ const struct sw_option lepton_options[] = {
     { "burst", SW_FLAG, JOB(burst), .initial = "false", .help = "it may use other reservations, too" },
     { "allowed_nodes", SW_TEXTS, JOB(allowed_nodes), .help = "nodes of the node group that it may use" },
     { "ttl", SW_DURATION, JOB(ttl_ms), .initial = "72h",
-      .help = "Lepton archives the job so long after its end; the job's own `keep` wins" },
+      .help = "Lepton archives the job this long after it finishes; the job's own `keep` takes "
+              "precedence" },
     { "stuck", SW_CHOICE, JOB(stuck), .initial = "suggest", .choices = stuck_ways,
-      .help = "a job that cannot start: only say so, or stop it and try again on other nodes" },
+      .help = "a job that cannot start: only report it, or stop it and retry on other nodes" },
     { "stuck_after", SW_DURATION, JOB(stuck_after_ms), .initial = "15m", .least = 60000,
       .help = "how long it may wait for capacity, a mount or a healthy node" },
     { 0 }

@@ -41,7 +41,7 @@ static int check_labels(const json_t *labels, struct sw_error *err)
 
     json_object_foreach((json_t *)labels, name, value)
         if (!*name || !sw_is_label(name) || !sw_is_label(json_string_value(value)))
-            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is no label on Lepton: at most 63 letters, "
+            return sw_fail(err, SW_E_SPEC, "labels: '%.80s' is not a label on Lepton: at most 63 letters, "
                            "digits and . _ - inside, in name and value", name);
     return 0;
 }
@@ -55,7 +55,7 @@ static int check_env(const json_t *env, struct sw_error *err)
 
     json_object_foreach((json_t *)env, name, value) {
         if (name[strspn(name, NAME_LETTERS)] || (*name >= '0' && *name <= '9'))
-            return sw_fail(err, SW_E_SPEC, "env: '%.80s' is no name of a variable on Lepton", name);
+            return sw_fail(err, SW_E_SPEC, "env: '%.80s' is not a variable name on Lepton", name);
         for (size_t i = 0; i < SW_COUNT(taken); i++)
             if (strcmp(name, taken[i]) == 0)
                 return sw_fail(err, SW_E_SPEC, "env: Lepton sets %s itself", name);

@@ -65,14 +65,14 @@ static void check_token(struct sw_connection *conn, json_t *rows)
             expires_ms = at_ms;
     }
     if (expires_ms <= 0) {
-        sw_finding(rows, "token", true, "works; when it expires is not known", NULL);
+        sw_finding(rows, "token", true, "works; its expiry is unknown", NULL);
         return;
     }
     left_ms = expires_ms - sw_now_ms();
     sw_time_format(expires_ms, when);
     sw_age_format(left_ms > 0 ? left_ms : -left_ms, age);
     message = sw_format(left_ms > 0 ? "expires in %s (%.16s)" : "expired %s ago (%.16s)", age, when);
-    sw_finding(rows, "token", left_ms > 0, message, "make a new one in the dashboard (Settings, Tokens)");
+    sw_finding(rows, "token", left_ms > 0, message, "create a new one in the dashboard (Settings, Tokens)");
 }
 
 static void check_site(struct sw_connection *conn, json_t *rows, const struct sw_plan *plan)

@@ -134,7 +134,7 @@ static int create(struct sw_connection *conn, const struct sw_pull_login *pull, 
     if (sw_cloud_post_secret(conn, PULL_SECRETS, &body, false, NULL, &why) == 0 || why.code == SW_E_CONFLICT)
         return 0;
     sw_pass(err, &why);
-    return sw_wrap(err, "cannot make the image pull secret");
+    return sw_wrap(err, "cannot create the image pull secret");
 }
 
 /* PULL_BEGINS, the store, a registry (NULL: any). */

@@ -92,9 +92,9 @@ const json_t *lepton_shape_of(const json_t *shapes, const struct sw_plan *plan, 
     }
     if (best)
         return best;
-    sw_fail(err, SW_E_REFUSED, "gpus: %s has no shape with %s%s%d GPUs%s",
+    sw_fail(err, SW_E_REFUSED, "gpus: %s has no shape with %s%s%d GPU%s%s",
             group ? "the node group" : "the workspace", plan->gpu_type ? plan->gpu_type : "",
-            plan->gpu_type ? " x " : "", plan->gpus,
+            plan->gpu_type ? " x " : "", plan->gpus, sw_text_plural(plan->gpus),
             plan->cpus > 0 || plan->memory_bytes > 0 ? " and these cpus and memory" : "");
     sw_hint(err, "shapes there: %.180s", names.length ? sw_buf_text(&names) : "none");
     return NULL;
@@ -260,7 +260,7 @@ json_t *lepton_nodes_but(const json_t *nodes, const json_t *allowed, const json_
     }
     if (json_array_size(left))
         return sw_take(left);
-    sw_fail(err, SW_E_REFUSED, "the node group has no node but those to keep away from");
+    sw_fail(err, SW_E_REFUSED, "the node group has no nodes other than those to avoid");
     return NULL;
 }
 
@@ -351,8 +351,9 @@ static int check_shared(struct sw_connection *conn, const struct sw_plan *plan, 
         return sw_hint(err, "`slipway inventory lepton` lists its node groups");
     }
     return most > 0 && (int64_t)plan->gpus * plan->nodes > most
-               ? sw_fail(err, SW_E_REFUSED, "gpus: the job needs %d GPUs, and the workspace's quota is %lld",
-                         plan->gpus * plan->nodes, (long long)most) : 0;
+               ? sw_fail(err, SW_E_REFUSED, "gpus: the job needs %d GPU%s; the workspace's quota is %lld",
+                         plan->gpus * plan->nodes, sw_text_plural(plan->gpus * plan->nodes),
+                         (long long)most) : 0;
 }
 
 static int find_shape(struct sw_connection *conn, const struct sw_plan *plan, const char *given,

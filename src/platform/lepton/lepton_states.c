@@ -19,10 +19,10 @@
 
 static const struct sw_state_word words[] = {
     { "Queueing",     SW_PENDING,  "it is in the queue of its node group" },
-    { "Awaiting",     SW_PENDING,  "it waits for its start" },
+    { "Awaiting",     SW_PENDING,  "it is waiting to start" },
     { "Starting",     SW_PENDING,  "its replicas are being started" },
-    { "PendingRetry", SW_PENDING,  "it will be started again" },
-    { "Restarting",   SW_PENDING,  "it is being started again" },
+    { "PendingRetry", SW_PENDING,  "it will be restarted" },
+    { "Restarting",   SW_PENDING,  "it is being restarted" },
     { "Running",      SW_RUNNING,  NULL },
     { "Completed",    SW_COMPLETE, NULL },
     { "Failed",       SW_ERROR,    NULL },
@@ -227,7 +227,7 @@ static void read_end(const json_t *job, enum sw_state over, struct sw_observatio
         .ended_ms = lepton_time_ms(json_object_get(job, "status"), "completion_time") }, seen);
     if (over == SW_ERROR && sw_text_same(seen->reason, SW_REASON_STOPPED))
         sw_jobs_say(seen, SW_ERROR, reason ? reason : SW_REASON_PREEMPTED,
-            message ? message : "Lepton ended it and does not say why");
+            message ? message : "Lepton stopped it without a reason");
 }
 
 /* The record was put away: what is known of the outcome, from the best source to the weakest. */
@@ -274,7 +274,8 @@ void lepton_read(const json_t *job, struct sw_observation *seen)
         sw_json_int(status, "ready", 0) < sw_json_int(status, "active", 0))
         state = SW_PENDING;
     if (sw_state_is_final(state) && json_object_get(job, "late")) {
-        sw_jobs_say(seen, SW_RUNNING, SW_REASON_OUTPUTS, "it is over; the end of its log is not stored yet");
+        sw_jobs_say(seen, SW_RUNNING, SW_REASON_OUTPUTS, "it has finished; the end of its log is not "
+                                                         "stored yet");
         seen->started_ms = created_ms;
         return;
     }

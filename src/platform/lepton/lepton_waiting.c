@@ -100,7 +100,7 @@ void lepton_suggest(struct sw_observation *seen, int64_t now_ms)
         return;
     if (options.stuck == LEPTON_RESUBMIT)
         snprintf(seen->message + length, sizeof seen->message - length,
-                 "; it cannot start and is sent again (lepton.stuck)");
+                 "; it cannot start and is submitted again (lepton.stuck)");
     else
         snprintf(seen->message + length, sizeof seen->message - length,
                  "; it cannot start: 'slipway cancel', then 'slipway retry'%s%s",

@@ -18,21 +18,22 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "plan/mounts.h"
+#include "platform/kit/port.h"
 
 #define FILLS(member) SW_FILLS(struct local_job_options, member)
 
 static const struct sw_option local_options[] = {
     { "share_gpus", SW_FLAG, FILLS(share_gpus), .initial = "false",
-      .help = "use GPUs that other jobs have, instead of waiting until they are free" },
+      .help = "use GPUs that other jobs use, instead of waiting for free ones" },
     { "gpu_ids", SW_TEXTS, FILLS(gpu_ids), .help = "GPUs to choose from, by number or UUID" },
     { "results_dir", SW_TEXT, FILLS(results_dir), .trust = SW_TRUST_PROFILE,
       .help = "put the results into a folder named after the job in here" },
     { "shell", SW_TEXT, FILLS(shell), .trust = SW_TRUST_PROFILE, .initial = "/bin/sh",
       .help = "program that reads the command" },
     { "inherit_env", SW_FLAG, FILLS(inherit_env), .initial = "true",
-      .help = "the job sees the environment of the one who submits it (never credentials)" },
+      .help = "the job gets the environment of the submitter (never credentials)" },
     { "disk_wait", SW_DURATION, FILLS(disk_wait_ms), .initial = "1m",
-      .help = "how long the job waits when there is no room for its log, before it ends" },
+      .help = "how long the job waits when the disk is full before it is stopped" },
     { 0 }
 };
 
@@ -170,6 +171,8 @@ int local_job_init(struct local_job *job, const struct sw_connection *conn, cons
     job->folder = local_attempt_folder(conn, plan->job_id, attempt);
     job->work_dir = work_dir(conn, plan, attempt);
     job->results_dir = results_dir(conn, job);
+    job->setup_dir = sw_format("%s/%s/setup", local_of(conn)->root, plan->job_id);
+    job->setup_cache = sw_format("%s/setup", local_of(conn)->state_dir);
     return add_mounts(job, conn, use, err);
 }
 
@@ -179,6 +182,8 @@ void local_job_done(struct local_job *job)
     free(job->folder);
     free(job->work_dir);
     free(job->results_dir);
+    free(job->setup_dir);
+    free(job->setup_cache);
 }
 
 /* A supervisor that is gone is noticed by the next observe(), and one that has gone on needs nothing. */
@@ -188,6 +193,16 @@ static int local_hurry(struct sw_connection *conn, const struct sw_jobref *job, 
                                                     local_attempt_now(conn, job->id, job->attempt));
 
     return local_pauses(folder) ? local_flag(folder, LOCAL_NOW, err) : 0;
+}
+
+/* A job has the network of this machine. */
+static int local_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                           struct sw_stream **out, struct sw_error *err)
+{
+    (void)conn;
+    (void)job;
+    (void)replica;
+    return sw_port_open_here(port, out, err);
 }
 
 const struct sw_platform sw_platform_local = {
@@ -221,7 +236,9 @@ const struct sw_platform sw_platform_local = {
     .list_path = local_list_path,
     .adopt = local_adopt,
     .jobs = local_jobs,
+    .terminals = true,
     .exec_open = local_exec_open,
+    .port_open = local_port_open,
     .orphans = local_orphans,
     .inventory = local_inventory,
 };

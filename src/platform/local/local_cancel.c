@@ -121,13 +121,13 @@ static void wait_for_all(struct local_ending *endings, size_t count)
 static int conclude(const struct local_ending *ending, const char *id, struct sw_error *err)
 {
     if (ending->late) {
-        sw_fail(err, SW_E_TIMEOUT, "'%s' does not end: its supervisor is still busy", id);
-        return sw_hint(err, "the cancel stays asked for; look again with `slipway status %s`", id);
+        sw_fail(err, SW_E_TIMEOUT, "'%s' does not stop: its supervisor is still busy", id);
+        return sw_hint(err, "the cancel remains requested; see `slipway status %s`", id);
     }
     if (local_has(ending->folder, LOCAL_EXIT) || !local_has(ending->folder, LOCAL_SUPERVISOR) ||
         local_declare_lost(ending->folder))         /* it was killed on the way */
         return 0;
-    return sw_fail(err, SW_E_TIMEOUT, "cannot tell whether '%s' ended", id);
+    return sw_fail(err, SW_E_TIMEOUT, "cannot determine whether '%s' ended", id);
 }
 
 void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)

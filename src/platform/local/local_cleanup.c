@@ -16,7 +16,7 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "core/id.h"
-#include "platform/local/local_gpu.h"
+#include "platform/local/local_queue.h"
 
 enum { SWEEP_GRACE_MS = 2000 };
 
@@ -239,7 +239,7 @@ json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, 
     local_tree_each_marked(local_of(conn)->root, check_process, &search);
     check_cgroups(&search);                         /* before their folders go */
     check_folders(&search);
-    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), local_of(conn)->state_dir, sweep->remove,
-                     note_ticket, &search);
+    local_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), local_of(conn)->state_dir, sweep->remove,
+                       note_ticket, &search);
     return search.found;
 }

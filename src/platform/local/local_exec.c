@@ -70,7 +70,7 @@ static int not_running(const char *id, const json_t *status, struct sw_error *er
 
     sw_fail(err, SW_E_CONFLICT, "'%s' is not running: it is %s%s%s", id, state ? state : "not here",
             sw_text_empty(message) ? "" : ", ", message ? message : "");
-    return sw_hint(err, "a command can only run beside a job that runs; see `slipway status %s`",
+    return sw_hint(err, "a command can only run in a running job; see `slipway status %s`",
                    id);
 }
 

@@ -46,8 +46,4 @@ void gpu_lease_free(struct gpu_lease *lease);
 bool gpu_holder(const struct sw_gpu *gpu, const char *lease_dir, const char *state_dir,
                 char id[SW_ID_SIZE]);
 
-/* Tickets of this user whose waiter is dead: `fn` gets the path of each; with `remove` they are removed. */
-void gpu_dead_tickets(const char *lease_dir, const char *state_dir, bool remove,
-                      void (*fn)(void *context, const char *path), void *context);
-
 #endif

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 
 #include "base/file.h"
 #include "base/folder.h"
@@ -22,6 +21,7 @@
 #include "platform/kit/log.h"
 #include "platform/kit/log_index.h"
 #include "platform/local/local_gpu.h"
+#include "platform/local/local_room.h"
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
@@ -193,7 +193,7 @@ char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job,
         results = sw_json_str(job->details, "results_dir");
     if (results)
         return sw_strdup(results);
-    sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on this machine", job->id);
+    sw_fail(err, SW_E_NOT_FOUND, "'%s' no longer exists on this machine", job->id);
     return NULL;
 }
 
@@ -215,7 +215,7 @@ int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
     const char *results = sw_json_str(launch, "results_dir");
 
     if (!stored || !local_has_begun(folder))
-        return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' on this machine", id);
+        return sw_fail(err, SW_E_NOT_FOUND, "no job '%s' on this machine", id);
     local_submission(receipt, folder, results ? results : "");
     json_object_set_new(receipt->details, "attempt", json_integer(attempt));
     receipt->trusted = true;             /* it lies in our own closed folder, and the job is our user */
@@ -275,15 +275,14 @@ json_t *local_inventory(struct sw_connection *conn, struct sw_error *err)
     struct sw_gpu gpus[SW_GPU_MAX];
     int count = sw_gpu_list(gpus, SW_GPU_MAX);
     json_t *list = json_array();
-    struct sysinfo info = { 0 };
+    struct room machine = room_of_machine();
     char host[128];
 
     (void)err;
-    sysinfo(&info);
     local_host_name(host);
     for (int i = 0; i < count; i++)
         json_array_append_new(list, gpu_json(&gpus[i], local_of(conn)->state_dir));
-    return sw_json_object(SW_STR("node", host), SW_INT("cpus", sysconf(_SC_NPROCESSORS_ONLN)),
-                          SW_INT("memory_bytes", (json_int_t)info.totalram * info.mem_unit),
+    return sw_json_object(SW_STR("node", host), SW_INT("cpus", (json_int_t)machine.cpus),
+                          SW_INT("memory_bytes", machine.memory_bytes),
                           SW_SUB("gpus", list));
 }

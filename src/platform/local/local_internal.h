@@ -132,6 +132,9 @@ void local_tree_signal(const struct local_processes *all, int signal, const pid_
  * counted fairly (PSS) before the limit counts as exceeded. */
 int64_t local_tree_memory(const struct local_processes *all, int64_t limit);
 
+/* CPU time of all these and of those that ended below us, in milliseconds. */
+int64_t local_tree_cpu_ms(const struct local_processes *all);
+
 /* End what carries the mark: TERM, a short grace, KILL. True: nothing is left. */
 bool local_tree_sweep(const char *folder, int64_t grace_ms);
 
@@ -151,6 +154,7 @@ struct local_job {
     char *folder;                    /* the attempt's */
     char *work_dir;
     char *results_dir;
+    char *setup_dir, *setup_cache;   /* of this job, of all jobs: for what `setup:` makes */
 };
 
 enum local_mounts { LOCAL_MOUNTS_SHOW, LOCAL_MOUNTS_CHECK, LOCAL_MOUNTS_CLONE };

@@ -4,41 +4,26 @@
  *
  * A lease is a lock on a file named after the GPU's UUID. The descriptor is inherited by
  * everything the job starts, so the GPU stays taken while anything of the job lives, even after
- * its supervisor was killed; the kernel releases it, and no cleaning up is needed. The queue is a
- * folder of numbered tickets, each locked by the job that waits: a ticket without a lock belongs
- * to a dead job and is passed over. First come, first served, strictly.
- *
- * All changes are made under the folder's own lock. Looking is done through descriptors opened
- * for reading, since closing one opened for writing wakes all that wait (inotify).
- *
- * The folder is shared by all users of the machine, so nothing in it is trusted: links are not
- * followed, and names that are not ours are ignored.
+ * its supervisor was killed; the kernel releases it, and no cleaning up is needed. Who waits is in the
+ * queue of local_queue.c.
  */
 #include "platform/local/local_gpu.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "core/id.h"
+#include "platform/local/local_queue.h"
 
 struct gpu_queue {
     struct gpu_request request;
     struct sw_gpu gpus[SW_GPU_MAX];          /* those that fit the request */
     int gpu_count;
-    int folder;                        /* of leases and tickets */
-    int lock;                          /* the folder's own */
-    int watch;
-    int ticket;                        /* -1: not queued yet */
-    unsigned long long number;
+    struct local_queue line;
 };
 
 /* ---- which devices a job may have ----------------------------------------------------------- */
@@ -67,90 +52,6 @@ bool gpu_fits(const struct sw_gpu *gpu, const char *type, const json_t *ids)
     return json_array_size(ids) == 0 || is_among(gpu, ids);
 }
 
-/* ---- locked files ------------------------------------------------------------------------- */
-
-static struct flock whole_file(void)
-{
-    return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
-}
-
-static bool is_held(int folder, const char *name)
-{
-    sw_autofd int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    struct flock lock = whole_file();
-
-    return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-/* Where others made the file, O_CREAT is refused in a sticky folder (fs.protected_regular). */
-static int open_shared(int folder, const char *name)
-{
-    for (int tries = 0; tries < 3; tries++) {
-        int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-
-        if (fd >= 0 || errno != ENOENT)
-            return fd;
-        fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            fchmod(fd, 0666);          /* whatever the umask: other users lock it, too */
-            return fd;
-        }
-    }
-    return -1;
-}
-
-static bool try_lock(int fd)
-{
-    struct flock lock = whole_file();
-
-    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-/* Held for microseconds by others; one that was stopped by its user must not stop us. */
-static bool lock_soon(int fd)
-{
-    for (int tries = 0; tries < 100; tries++) {
-        if (try_lock(fd))
-            return true;
-        sw_sleep_ms(2);
-    }
-    return false;
-}
-
-static void unlock(int fd)
-{
-    struct flock lock = whole_file();
-
-    lock.l_type = F_UNLCK;
-    fcntl(fd, F_OFD_SETLK, &lock);
-}
-
-/* ---- the folder ----------------------------------------------------------------------------- */
-
-static int open_folder_at(const char *path, mode_t mode)
-{
-    sw_autofd int fd = -1;
-
-    if (mkdir(path, mode) == 0 && chmod(path, mode) < 0)
-        return -1;
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0 ? sw_take_fd(fd) : -1;
-}
-
-static int open_lease_folder(const char *asked, const char *state_dir)
-{
-    sw_autofree char *ours = sw_format("%s/gpu-leases", state_dir);
-    int fd = -1;
-
-    if (!sw_text_empty(asked))
-        fd = open_folder_at(asked, 01777);
-    if (fd < 0)
-        fd = open_folder_at("/run/lock/slipway", 01777);
-    if (fd < 0)
-        fd = open_folder_at(ours, 0700);
-    return fd;
-}
-
 struct lease_name { char text[128]; };
 
 static struct lease_name name_of(const struct sw_gpu *gpu)
@@ -161,84 +62,13 @@ static struct lease_name name_of(const struct sw_gpu *gpu)
     return name;
 }
 
-static DIR *open_entries(int folder)
-{
-    int copy = folder >= 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-    return copy >= 0 ? fdopendir(copy) : NULL;
-}
-
-/* ---- the queue ------------------------------------------------------------------------------ */
-
-static bool ticket_number(const char *name, unsigned long long *number)
-{
-    int end = 0;
-
-    return sscanf(name, "%20llu.ticket%n", number, &end) == 1 && end > 0 && name[end] == '\0';
-}
-
-/* How many wait before `number`, and the highest number seen. */
-static int count_ahead(int folder, unsigned long long number, unsigned long long *highest)
-{
-    DIR *entries = open_entries(folder);
-    int ahead = 0;
-
-    *highest = 0;
-    if (!entries)
-        return 0;
-    for (struct dirent *entry; (entry = readdir(entries));) {
-        unsigned long long other;
-
-        if (!ticket_number(entry->d_name, &other))
-            continue;
-        if (other > *highest)
-            *highest = other;
-        if (other >= number)
-            continue;
-        if (is_held(folder, entry->d_name))
-            ahead++;
-        else
-            unlinkat(folder, entry->d_name, 0);      /* its owner is dead */
-    }
-    closedir(entries);
-    return ahead;
-}
-
-static bool take_ticket(struct gpu_queue *queue)
-{
-    unsigned long long highest;
-    char name[64];
-
-    count_ahead(queue->folder, 0, &highest);
-    queue->number = highest + 1;
-    snprintf(name, sizeof name, "%020llu.ticket", queue->number);
-    queue->ticket = openat(queue->folder, name,
-                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (queue->ticket < 0)
-        return false;
-    fchmod(queue->ticket, 0644);        /* others must be able to ask whether we live */
-    return try_lock(queue->ticket);
-}
-
-static void drop_ticket(struct gpu_queue *queue)
-{
-    char name[64];
-
-    if (queue->ticket < 0)
-        return;
-    snprintf(name, sizeof name, "%020llu.ticket", queue->number);
-    unlinkat(queue->folder, name, 0);
-    close(queue->ticket);
-    queue->ticket = -1;
-}
-
 /* ---- taking ------------------------------------------------------------------------------- */
 
 static bool take_one(struct gpu_queue *queue, const struct sw_gpu *gpu, struct gpu_lease *lease)
 {
-    sw_autofd int fd = open_shared(queue->folder, name_of(gpu).text);
+    sw_autofd int fd = local_lease_open(queue->line.folder, name_of(gpu).text);
 
-    if (fd < 0 || !try_lock(fd))
+    if (fd < 0 || !local_lease_lock(fd))
         return false;
     if (ftruncate(fd, 0) == 0)
         dprintf(fd, "%s %d\n", queue->request.job_id, (int)getuid());
@@ -256,7 +86,7 @@ static struct gpu_lease *take(struct gpu_queue *queue, bool our_turn, int *free_
 
     *free_count = 0;
     for (int i = 0; i < queue->gpu_count; i++)
-        if (!is_held(queue->folder, name_of(&queue->gpus[i]).text))
+        if (!local_lease_is_held(queue->line.folder, name_of(&queue->gpus[i]).text))
             free_ones[(*free_count)++] = &queue->gpus[i];
     if (our_turn && *free_count >= queue->request.count)
         for (int i = 0; i < *free_count && lease->count < queue->request.count; i++)
@@ -291,28 +121,22 @@ static struct gpu_lease *share(struct gpu_queue *queue)
 
 struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
 {
-    char events[4096] __attribute__((aligned(8)));
     struct gpu_lease *lease;
-    unsigned long long highest;
     int ahead, free_count;
 
     if (queue->request.share)
         return share(queue);
-    while (queue->watch >= 0 && read(queue->watch, events, sizeof events) > 0)
-        ;
     snprintf(message, 256, "waiting for %d GPU%s", queue->request.count,
-             queue->request.count == 1 ? "" : "s");
-    if (!lock_soon(queue->lock))
+             sw_text_plural(queue->request.count));
+    if (!local_queue_enter(&queue->line))
         return NULL;
-    if (queue->ticket < 0)
-        take_ticket(queue);
-    ahead = count_ahead(queue->folder, queue->number, &highest);
+    ahead = local_queue_ahead(&queue->line);
     lease = take(queue, ahead == 0, &free_count);
     if (lease)
-        drop_ticket(queue);
-    unlock(queue->lock);
+        local_queue_drop(&queue->line);
+    local_queue_exit(&queue->line);
     snprintf(message + strlen(message), 200, ": %d of %d free, %d job%s ahead", free_count,
-             queue->gpu_count, ahead, ahead == 1 ? "" : "s");
+             queue->gpu_count, ahead, sw_text_plural(ahead));
     return lease;
 }
 
@@ -321,48 +145,35 @@ struct gpu_queue *gpu_queue_join(const struct gpu_request *request, struct sw_er
     struct sw_gpu all[SW_GPU_MAX];
     int total = sw_gpu_list(all, SW_GPU_MAX);
     struct gpu_queue *queue = sw_new(struct gpu_queue);
+    int opened = 0;
 
-    *queue = (struct gpu_queue){ .request = *request, .folder = -1, .lock = -1, .watch = -1,
-                                 .ticket = -1 };
+    queue->request = *request;
+    local_queue_init(&queue->line, LOCAL_QUEUE_GPUS);
     for (int i = 0; i < total; i++)
         if (gpu_fits(&all[i], request->type, request->ids))
             queue->gpus[queue->gpu_count++] = all[i];
     if (queue->gpu_count < request->count)
-        sw_fail(err, SW_E_REFUSED, "the job needs %d GPUs, and this machine has %d that fit",
-                request->count, queue->gpu_count);
-    else if (request->share)
+        opened = sw_fail(err, SW_E_REFUSED, "the job needs %d GPU%s; this machine has %d that fit",
+                         request->count, sw_text_plural(request->count), queue->gpu_count);
+    else if (!request->share)
+        opened = local_queue_open(&queue->line, request->lease_dir, request->state_dir, err);
+    if (opened == 0)
         return queue;
-    else if ((queue->folder = open_lease_folder(request->lease_dir, request->state_dir)) < 0 ||
-             (queue->lock = open_shared(queue->folder, "queue.lock")) < 0)
-        sw_fail_errno(err, SW_E_IO, "cannot use the folder of GPU leases");
-    if (queue->lock < 0) {
-        gpu_queue_leave(queue);
-        return NULL;
-    }
-    queue->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (queue->watch >= 0) {
-        char path[64];
-
-        snprintf(path, sizeof path, "/proc/self/fd/%d", queue->folder);
-        inotify_add_watch(queue->watch, path, IN_CLOSE_WRITE | IN_DELETE);
-    }
-    return queue;
+    gpu_queue_leave(queue);
+    return NULL;
 }
 
 void gpu_queue_leave(struct gpu_queue *queue)
 {
     if (!queue)
         return;
-    drop_ticket(queue);
-    sw_fd_auto(&queue->watch);
-    sw_fd_auto(&queue->lock);
-    sw_fd_auto(&queue->folder);
+    local_queue_close(&queue->line);
     free(queue);
 }
 
 int gpu_queue_watch(const struct gpu_queue *queue)
 {
-    return queue->watch;
+    return queue->line.watch;
 }
 
 void gpu_lease_free(struct gpu_lease *lease)
@@ -377,13 +188,13 @@ void gpu_lease_free(struct gpu_lease *lease)
 bool gpu_holder(const struct sw_gpu *gpu, const char *lease_dir, const char *state_dir,
                 char id[SW_ID_SIZE])
 {
-    sw_autofd int folder = open_lease_folder(lease_dir, state_dir);
+    sw_autofd int folder = local_lease_folder(lease_dir, state_dir);
     struct lease_name name = name_of(gpu);
     char text[128] = "";
     sw_autofd int fd = -1;
     ssize_t n;
 
-    if (folder < 0 || !is_held(folder, name.text))
+    if (folder < 0 || !local_lease_is_held(folder, name.text))
         return false;
     fd = openat(folder, name.text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
@@ -391,48 +202,4 @@ bool gpu_holder(const struct sw_gpu *gpu, const char *lease_dir, const char *sta
     text[strcspn(text, " \n")] = '\0';
     snprintf(id, SW_ID_SIZE, "%.*s", SW_ID_MAX, sw_id_valid(text) ? text : "?");
     return true;
-}
-
-static bool is_our_dead_ticket(int folder, const char *name)
-{
-    unsigned long long number;
-    struct stat info;
-
-    return ticket_number(name, &number) && fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(info.st_mode) && info.st_uid == geteuid() && !is_held(folder, name);
-}
-
-static void path_of(int folder, const char *name, char *out, size_t size)
-{
-    char link[64], where[4096];
-    ssize_t n;
-
-    snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
-    n = readlink(link, where, sizeof where - 1);
-    where[n > 0 ? n : 0] = '\0';
-    snprintf(out, size, "%s/%s", where, name);
-}
-
-void gpu_dead_tickets(const char *lease_dir, const char *state_dir, bool remove,
-                      void (*fn)(void *context, const char *path), void *context)
-{
-    sw_autofd int folder = open_lease_folder(lease_dir, state_dir);
-    sw_autofd int lock = folder >= 0 ? open_shared(folder, "queue.lock") : -1;
-    DIR *entries = open_entries(folder);
-
-    /* Under the folder's lock: a ticket is made first and locked a moment later. */
-    if (entries && lock >= 0 && lock_soon(lock)) {
-        for (struct dirent *entry; (entry = readdir(entries));) {
-            char path[4400];
-
-            if (!is_our_dead_ticket(folder, entry->d_name))
-                continue;
-            path_of(folder, entry->d_name, path, sizeof path);
-            if (!remove || unlinkat(folder, entry->d_name, 0) == 0)
-                fn(context, path);
-        }
-        unlock(lock);
-    }
-    if (entries)
-        closedir(entries);
 }

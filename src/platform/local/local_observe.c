@@ -245,7 +245,7 @@ static void observe_pause(struct sw_observation *seen, const char *folder, const
     }
     seen->presence = SW_ABSENT;
     seen->unattended = true;
-    snprintf(seen->message, sizeof seen->message, "its supervisor is gone; attempt %d follows",
+    snprintf(seen->message, sizeof seen->message, "its supervisor is gone; attempt %d is next",
              seen->attempt);
 }
 

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "platform/local/local_gpu.h"
+#include "platform/local/local_room.h"
 
 static int check_launcher(const struct sw_plan *plan, struct sw_error *err)
 {
@@ -119,6 +119,7 @@ static int check_gpus(const struct local_job *job, struct sw_error *err)
     struct sw_gpu gpus[SW_GPU_MAX];
     sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT;
     int64_t wanted = (int64_t)plan->gpus * plan->nodes;
+    char shares[64] = "";
     int count, fitting = 0;
 
     if (wanted <= 0)
@@ -129,20 +130,24 @@ static int check_gpus(const struct local_job *job, struct sw_error *err)
     if (wanted <= fitting)
         return 0;
     name_gpus(gpus, count, &here);
-    sw_fail(err, SW_E_REFUSED,
-            "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s%s",
-            (long long)wanted, plan->gpus, plan->nodes, fitting,
+    if (plan->nodes > 1)
+        snprintf(shares, sizeof shares, " (%d for each of %d nodes)", plan->gpus, plan->nodes);
+    sw_fail(err, SW_E_REFUSED, "the job needs %lld GPU%s%s; this machine has %s%.0d%s%s", (long long)wanted,
+            sw_text_plural((double)wanted), shares, fitting ? "" : "none", fitting,
             fitting < count ? " that fit 'gpus' and 'gpu_ids': " : count ? ": " : "", sw_buf_text(&here));
     return sw_hint(err, count == 0 ? "no NVIDIA driver found; `gpus: 0` runs on CPUs"
                                    : "`slipway inventory local` shows what is here");
 }
 
+/* All nodes of a job share this machine. */
 static int check_room(const struct sw_plan *plan, struct sw_error *err)
 {
-    struct sysinfo info = { 0 };
-    int64_t memory = sysinfo(&info) == 0 ? (int64_t)info.totalram * info.mem_unit : 0;
+    struct room machine = room_of_machine();
+    struct sw_plan whole = *plan;
 
-    return sw_plan_fits(plan, "this machine", (double)sysconf(_SC_NPROCESSORS_ONLN), memory, err);
+    whole.cpus *= plan->nodes;
+    whole.memory_bytes *= plan->nodes;
+    return sw_plan_fits(&whole, "this machine", machine.cpus, machine.memory_bytes, err);
 }
 
 /* Where results are to be put: a folder that cannot be made there would be found out after the run. */
@@ -213,14 +218,12 @@ static void add(json_t *rows, const char *check, bool ok, const char *message, c
 
 static void add_machine(json_t *rows)
 {
-    struct sysinfo info = { 0 };
+    struct room machine = room_of_machine();
     sw_autofree char *message = NULL;
     char memory[32];
 
-    if (sysinfo(&info) < 0)
-        return;
-    sw_size_format((int64_t)info.totalram * info.mem_unit, memory);
-    message = sw_format("%ld CPUs, %s of memory", sysconf(_SC_NPROCESSORS_ONLN), memory);
+    sw_size_format(machine.memory_bytes, memory);
+    message = sw_format("%g CPU%s, %s of memory", machine.cpus, machine.cpus == 1 ? "" : "s", memory);
     add(rows, "machine", true, message, NULL);
 }
 
@@ -266,7 +269,7 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
     message = found ? NULL : sw_format("'%s' is not a program that can be started%s", name,
                                        strchr(name, '/') ? "" : ": it is not in PATH");
     add(rows, "program", found != NULL, found ? found : message,
-        "check its name; a path is meant from `workdir:`, else from the job file's folder");
+        "check its name; a path is relative to `workdir:`, else to the job file's folder");
 }
 
 json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)

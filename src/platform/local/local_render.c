@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "core/job_env.h"
 #include "plan/entrypoint.h"
+#include "plan/setup.h"
 #include "storage/storage.h"
 
 /* ---- where inputs come from and outputs go: paths of this machine, or URIs for the runner --- */
@@ -38,7 +39,7 @@ char *local_source_path(const char *uri, const char *base_dir, struct sw_error *
 
     if (scheme && (scheme != 4 || strncmp(uri, "file", 4) != 0)) {
         sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of this machine", uri);
-        sw_hint(err, "a plain path or file:// is meant here");
+        sw_hint(err, "use a plain path or file://");
         return NULL;
     }
     if (scheme && sw_text_starts(rest, "localhost/"))
@@ -82,8 +83,8 @@ static int check_python_args(const json_t *argv, struct sw_error *err)
 
         if (!left)
             continue;
-        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", left);
-        return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
+        sw_fail(err, SW_E_SPEC, "python.args: unknown placeholder %s", left);
+        return sw_hint(err, "known: {config_path} (with `config:`), {results_dir} and {job_id}");
     }
     return 0;
 }
@@ -117,7 +118,7 @@ static int fill_words(json_t *words, const struct sw_fill *fill, struct sw_error
                                        ? sw_fill_word(json_string_value(word), fill) : NULL;
 
         if (!filled)
-            return sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
+            return sw_fail(err, SW_E_SPEC, "argument %zu is not a string", i);
         json_array_set_new(words, i, sw_json_text(filled));
     }
     return 0;
@@ -183,7 +184,7 @@ static int set_inputs(struct sw_payload *payload, const struct sw_plan *plan, st
         sw_autofree char *source = NULL;
 
         if (sw_text_empty(path) || sw_text_empty(from))
-            return sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from",
+            return sw_fail(err, SW_E_SPEC, "input '%s' has no source",
                            path ? path : "");
         source = local_place_of(from, plan->base_dir, err);
         if (!source)
@@ -223,6 +224,7 @@ struct sw_payload *local_payload(const struct local_job *job, struct sw_error *e
 
     if (!payload)
         return NULL;
+    sw_setup_place(payload, &(struct sw_setup_place){ .own = job->setup_dir, .cache = job->setup_cache });
     payload->scratch_dir = sw_strdup(job->work_dir);
     payload->results_dir = sw_strdup(job->results_dir);
     payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
@@ -316,7 +318,7 @@ static json_t *names_of(const json_t *env, const struct sw_plan *plan)
         sw_buf_addf(&out, "%s=%s\n", name, json_string_value(value));
     for (const struct sw_job_variable *row = sw_job_variables; row->name; row++)
         if (!json_object_get(env, row->name) && row->kind != SW_VARIABLE_INSIDE &&
-            row->kind != SW_VARIABLE_SPLIT)
+            row->kind != SW_VARIABLE_SPLIT && (row->kind != SW_VARIABLE_SETUP || plan->setup))
             sw_buf_addf(&out, "%s (%s)\n", row->name, row->meaning);
     json_array_foreach(plan->secrets, i, value)
         sw_buf_addf(&out, "%s (secret)\n", json_string_value(value));
@@ -351,13 +353,17 @@ json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, str
     sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     sw_autofree char *command = NULL;
+    json_t *shown;
 
     if (local_job_init(&job, conn, plan, 1, LOCAL_MOUNTS_SHOW, err) < 0 ||
         !(payload = local_payload(&job, err)))
         return NULL;
     command = shown_command(payload);
-    return json_pack("[o, o, o, o]", row("command", sw_json_text(command)),
-                     row("environment", names_of(payload->env, plan)),
-                     row("payload for the runner", pretty_text(sw_payload_to_json(payload))),
-                     row("launch record for the supervisor", pretty_text(local_launch(&job, 1))));
+    shown = json_pack("[o, o, o, o]", row("command", sw_json_text(command)),
+                      row("environment", names_of(payload->env, plan)),
+                      row("payload for the runner", pretty_text(sw_payload_to_json(payload))),
+                      row("launch record for the supervisor", pretty_text(local_launch(&job, 1))));
+    if (sw_setup_text(payload))
+        json_array_insert_new(shown, 0, row("setup", sw_json_text(sw_setup_text(payload))));
+    return shown;
 }

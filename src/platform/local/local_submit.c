@@ -254,7 +254,7 @@ static int converse(int control, const char *folder, struct sw_error *err)
         return 0;
     if (local_lock_held(folder)) {
         sw_fail(err, SW_E_UNREACHABLE, "the supervisor does not answer");
-        return sw_hint(err, "`slipway status` will tell whether the job was started");
+        return sw_hint(err, "`slipway status` shows whether the job started");
     }
     return sw_fail(err, SW_E_IO, "the supervisor ended before it started the job");
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -302,6 +303,19 @@ int64_t local_tree_memory(const struct local_processes *all, int64_t limit)
     for (size_t i = 0; i < all->count; i++)
         fair += fair_share(all->items[i].pid, all->items[i].resident_bytes);
     return fair;
+}
+
+int64_t local_tree_cpu_ms(const struct local_processes *all)
+{
+    struct rusage ended;
+    int64_t ticks = 0;
+
+    getrusage(RUSAGE_CHILDREN, &ended);
+    for (size_t i = 0; i < all->count; i++)
+        ticks += all->items[i].cpu_ticks;
+    return ticks * 1000 / sysconf(_SC_CLK_TCK) +
+           (ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * 1000 +
+           (ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) / 1000;
 }
 
 bool local_tree_sweep(const char *folder, int64_t grace_ms)

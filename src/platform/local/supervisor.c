@@ -71,7 +71,7 @@ static int take_lock(const char *folder)
             return -1;
         }
         if (sw_monotonic_ms() > deadline) {
-            answer("another supervisor of this job does not go on");
+            answer("another supervisor of this job does not continue");
             return -1;
         }
         sw_sleep_ms(2);
@@ -99,7 +99,7 @@ static int load(struct sup *sup, struct sw_error *err)
         return sw_fail(err, SW_E_SPEC, "%d nodes with %d GPUs each are too many for one machine",
                        sup->nodes, sup->gpus);
     sup->runner = sw_json_str(sup->launch, "runner");
-    return sup->runner ? 0 : sw_fail(err, SW_E_IO, "the launch record names no runner");
+    return sup->runner ? 0 : sw_fail(err, SW_E_IO, "the launch record has no runner");
 }
 
 static int receive_secrets(struct sup *sup, struct sw_error *err)
@@ -181,7 +181,7 @@ static int write_who(const struct sup *sup, struct sw_error *err)
     sw_auto(json) json_t *record = NULL;
 
     if (sw_proc_self(&self) < 0)
-        return sw_fail(err, SW_E_IO, "/proc does not show our own process");
+        return sw_fail(err, SW_E_IO, "/proc does not show this process");
     local_host_name(host);
     record = sw_proc_json(&self);
     json_object_set_new(record, "host", sw_json_text(host));

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "platform/local/local_gpu.h"
+#include "platform/local/local_room.h"
 
 /* ---- supervisor_log.c: one rank's output on its way to its file ---------------------------- */
 
@@ -118,6 +119,8 @@ struct sup {
     struct sup_limits limits;
     struct gpu_queue *queue;          /* while it waits for GPUs */
     struct gpu_lease *lease;          /* NULL: none taken */
+    struct room_queue *room_queue;    /* while it waits for CPUs and memory */
+    struct room_lease *room;          /* NULL: none taken */
     pid_t helper;                     /* prepare or collect; 0: none runs */
     int helper_status;
     bool cancel_asked;

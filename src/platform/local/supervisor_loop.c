@@ -189,7 +189,7 @@ static void check_disk(struct sup *sup, int64_t now)
         const struct sup_log *log = &sup->replicas[i].log;
 
         if (log->blocked_errno && now - log->blocked_since_ms > sup->disk_wait_ms)
-            sup_decide(sup, SW_ERROR, SW_REASON_DISK, 74, "its log cannot be written: %s",
+            sup_decide(sup, SW_ERROR, SW_REASON_DISK, 74, "cannot write its log: %s",
                        strerror(log->blocked_errno));
     }
 }
@@ -227,7 +227,9 @@ void sup_turn(struct sup *sup, int64_t until_ms)
 {
     struct pollfd fds[FIXED_FDS + LOCAL_REPLICAS_MAX];
     int64_t now = sw_monotonic_ms();
-    int queue = sup->queue ? gpu_queue_watch(sup->queue) : -1;
+    int queue = sup->queue        ? gpu_queue_watch(sup->queue)
+                : sup->room_queue ? room_queue_watch(sup->room_queue)
+                                  : -1;
 
     fds[0] = (struct pollfd){ .fd = sup->signal_fd, .events = POLLIN };
     fds[1] = (struct pollfd){ .fd = sup->watch_fd, .events = POLLIN };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_phases.c - the phases of one job, in order: wait for GPUs, prepare, run, end, collect,
- * exit record.
+ * supervisor_phases.c - the phases of one job, in order: wait for GPUs, then for CPUs and memory, prepare,
+ * run, end, collect, exit record.
  *
  * What stops a job (a failing rank, cancel, time, memory, disk) only makes a decision
  * (sup_decide); ending is done in one place, the same way each time: TERM to the whole tree, the
@@ -166,6 +166,34 @@ static void wait_for_gpus(struct sup *sup)
     sup->queue = NULL;
     if (sup->lease)
         share_out(sup);
+}
+
+/* After the GPUs, always: two jobs that hold what the other waits for cannot be. */
+static void wait_for_room(struct sup *sup)
+{
+    struct sw_error err = { 0 };
+    char message[256] = "";
+    sw_autofree char *state_dir = sw_path_absolute("../../..", sup->folder);
+    const struct room_request request = {
+        .room = { .cpus = sup->cpus * sup->nodes,
+                  .memory_bytes = sw_json_int(sup->launch, "memory_bytes", 0) * sup->nodes },
+        .job_id = sup->job_id, .lease_dir = sw_json_str(sup->launch, "lease_dir"), .state_dir = state_dir,
+    };
+
+    if (request.room.cpus <= 0 && request.room.memory_bytes <= 0)
+        return;
+    sup->room_queue = room_queue_join(&request, &err);
+    if (!sup->room_queue) {
+        sup_decide(sup, SW_ERROR, SW_REASON_REFUSED, 69, "%s", err.message);
+        return;
+    }
+    while (!sup->end.decided && !(sup->room = room_queue_try(sup->room_queue, message))) {
+        if (strcmp(message, sup->said.message) != 0)
+            sup_write_status(sup, SW_PENDING, SW_REASON_ROOM_WAIT, message);
+        sup_turn(sup, sw_monotonic_ms() + QUEUE_CHECK_MS);
+    }
+    room_queue_leave(sup->room_queue);
+    sup->room_queue = NULL;
 }
 
 /* Everything of the job but us: what is below us and, when `slipway exec` was used, what it left
@@ -354,6 +382,8 @@ void sup_run_job(struct sup *sup)
         sup_decide(sup, SW_CANCELED, SW_REASON_CANCELED, 130, "canceled before it started");
     if (!sup->end.decided)
         wait_for_gpus(sup);
+    if (!sup->end.decided && !json_object_get(sup->launch, "command_exit"))
+        wait_for_room(sup);
     if (json_object_get(sup->launch, "command_exit"))
         end_as_before(sup);
     if (!sup->end.decided && sw_json_bool(sup->launch, "prepare", false))
@@ -368,6 +398,8 @@ void sup_run_job(struct sup *sup)
     finish_logs(sup);
     gpu_lease_free(sup->lease);
     sup->lease = NULL;
+    room_lease_free(sup->room);
+    sup->room = NULL;
     sup_judge(sup);
     write_exit(sup);
 }

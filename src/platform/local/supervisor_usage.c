@@ -74,13 +74,15 @@ static json_t *gpu_json(const struct sw_gpu *gpu)
         SW_INT("memory_used", gpu->memory_used_bytes), SW_INT("memory_total", gpu->memory_bytes));
 }
 
-static json_t *live_json(const struct sup *sup, int64_t memory)
+static json_t *live_json(const struct sup *sup, int64_t memory, int64_t cpu_ms)
 {
     json_t *gpus = json_array();
 
     for (int i = 0; sup->usage.meter && i < sup->lease->count; i++)
         json_array_append_new(gpus, gpu_json(&sup->lease->gpus[i]));
-    return sw_json_object(SW_INT("memory_bytes", memory), SW_SUB("gpus", gpus));
+    return sw_json_object(
+        SW_INT("at_ms", sw_now_ms()), SW_SUB("cpu_seconds", json_real((double)cpu_ms / 1000)),
+        SW_INT("memory_bytes", memory), SW_SUB("gpus", gpus));
 }
 
 static bool gpu_changed(const json_t *before, const json_t *now)
@@ -91,12 +93,21 @@ static bool gpu_changed(const json_t *before, const json_t *now)
            differs(sw_json_int(now, "memory_used", 0), sw_json_int(before, "memory_used", 0));
 }
 
+/* CPU time always grows: a second more is news only where it is a tenth of all. */
+static bool cpu_changed(const json_t *before, const json_t *now)
+{
+    double was = json_number_value(json_object_get(before, "cpu_seconds"));
+    double is = json_number_value(json_object_get(now, "cpu_seconds"));
+
+    return is - was > 1 && is - was > was / 10;
+}
+
 static bool changed(const json_t *before, const json_t *now)
 {
     const json_t *gpus = json_object_get(now, "gpus"), *earlier = json_object_get(before, "gpus");
 
-    if (!before || differs(sw_json_int(now, "memory_bytes", 0),
-                           sw_json_int(before, "memory_bytes", 0)))
+    if (!before || cpu_changed(before, now) ||
+        differs(sw_json_int(now, "memory_bytes", 0), sw_json_int(before, "memory_bytes", 0)))
         return true;
     for (size_t i = 0; i < json_array_size(gpus); i++)
         if (gpu_changed(json_array_get(earlier, i), json_array_get(gpus, i)))
@@ -120,23 +131,21 @@ static void read_gpus(struct sup *sup, int64_t now)
 void sup_usage_measure(struct sup *sup, int64_t now)
 {
     struct sup_usage *usage = &sup->usage;
+    sw_auto(local_processes) struct local_processes below = { 0 };
     sw_auto(json) json_t *seen = NULL;
     int64_t memory, sooner = sup->guard.idle_gpu_ms / MEASURES_PER_WAIT;
 
     if (!sup->commands_run || sup->end.decided || now < usage->next_at)
         return;
+    local_tree_below(getpid(), &below);
     memory = sup_limits_memory(&sup->limits);
-    if (memory < 0) {
-        sw_auto(local_processes) struct local_processes below = { 0 };
-
-        local_tree_below(getpid(), &below);
+    if (memory < 0)
         memory = local_tree_memory(&below, INT64_MAX);
-    }
     if (memory > sup->limits.peak_bytes)
         sup->limits.peak_bytes = memory;
     if (usage->meter)
         read_gpus(sup, now);
-    seen = live_json(sup, memory);
+    seen = live_json(sup, memory, local_tree_cpu_ms(&below));
     if (changed(usage->shown, seen)) {
         json_decref(usage->shown);
         usage->shown = sw_take(seen);

@@ -37,15 +37,15 @@ struct rehearsal_job_options {
 static const struct sw_option rehearsal_options[] = {
     { "script", SW_TEXT, SW_FILLS(struct rehearsal_job_options, script), .initial = DEFAULT_SCRIPT,
       .env = "SLIPWAY_REHEARSAL_SCRIPT",
-      .help = "what to pretend, step by step: pending, unschedulable, running, paused, epochs, log, "
+      .help = "what to simulate, step by step: pending, unschedulable, running, paused, epochs, log, "
               "exit, signal, oom, lost, node-lost, preempted, image-error, vanished" },
     { "api", SW_TEXT, SW_FILLS(struct rehearsal_job_options, api), .env = "SLIPWAY_REHEARSAL_API",
-      .help = "how the pretended API behaves: up, slow 200ms, down, down 3 calls, lose-answer, "
+      .help = "how the simulated API behaves: up, slow 200ms, down, down 3 calls, lose-answer, "
               "empty-list, not-found-then-found, cut-every 3 calls, rotate-log 4KiB, "
               "clock-back 1h" },
     { "server", SW_TEXT, SW_CONNECTION, SW_FILLS(struct rehearsal_connect_options, server),
       .env = "SLIPWAY_REHEARSAL_SERVER",
-      .help = "name of the pretended server, where there is more than one" },
+      .help = "name of the simulated server, if there is more than one" },
     { 0 }
 };
 
@@ -162,7 +162,7 @@ static int call(struct rehearsal_connection *here, const struct rehearsal_faults
         int64_t before = calls_before(here, CALLS, id);
 
         if (before < faults->down_calls || is_cut(before, faults->cut_every))
-            return sw_fail(err, SW_E_UNREACHABLE, "the rehearsal's API is down, as its script says");
+            return sw_fail(err, SW_E_UNREACHABLE, "the rehearsal's API is down (scripted)");
     }
     return 0;
 }
@@ -239,7 +239,7 @@ static json_t *rehearsal_render(struct sw_connection *conn, const struct sw_plan
     body = job_of_plan(of(conn), plan, 1);
     text = sw_json_dump_pretty(body);
     return json_pack("[o]", sw_json_object(
-        SW_STR("what", "what the pretended server remembers; the command is not run"),
+        SW_STR("what", "what the simulated server stores; the command is not run"),
         SW_STR("text", text)));
 }
 
@@ -525,7 +525,7 @@ static int rehearsal_adopt(struct sw_connection *conn, const char *id, json_t **
     int newest = rehearsal_job_newest(of(conn)->server, id);
 
     if (load(of(conn), id, newest, &job, err) < 0)
-        return sw_wrap(err, "the rehearsal knows no job '%s'", id);
+        return sw_wrap(err, "the rehearsal has no job '%s'", id);
     if (call(of(conn), &job.faults, id, err) < 0)
         return -1;
     if (plan)
@@ -560,8 +560,8 @@ static bool rehearsal_sees_loopback(struct sw_connection *conn, const struct sw_
 
 const struct sw_platform sw_platform_rehearsal = {
     .name       = "rehearsal",
-    .summary    = "only pretends, on a script such as 'pending 1s, running 2s, exit 3'; "
-                  "never runs the command",
+    .summary    = "a simulation, from a script such as 'pending 1s, running 2s, exit 3'; never runs the "
+                  "command",
     .options    = rehearsal_options,
     .open       = rehearsal_open,       .close      = rehearsal_close,
     .place      = rehearsal_place,      .identify   = rehearsal_identify,

@@ -167,7 +167,7 @@ static const struct rehearsal_word *find_word(const struct rehearsal_word *rows,
             return &rows[i];
     }
     near = sw_text_nearest(name, names, count);
-    sw_fail(err, SW_E_SPEC, "a rehearsal knows no '%.40s' here", name);
+    sw_fail(err, SW_E_SPEC, "unknown word '%.40s' in a rehearsal", name);
     sw_hint(err, near ? "did you mean '%s'?" : "it knows %s", near ? near : sw_buf_text(&all));
     return NULL;
 }
@@ -312,8 +312,8 @@ static int add_step(struct rehearsal_script *script, char *text, struct sw_error
     if (script->count >= REHEARSAL_STEPS_MAX)
         return sw_fail(err, SW_E_SPEC, "a script has more than %d steps", REHEARSAL_STEPS_MAX);
     if (last && (rehearsal_is_ending(last->kind) || last->length_ms == REHEARSAL_FOR_EVER))
-        return sw_fail(err, SW_E_SPEC, "the script goes on with '%.40s' after a step that never "
-                       "ends or ends the job", text);
+        return sw_fail(err, SW_E_SPEC, "the script continues with '%.40s' after a step that never ends or "
+                                       "ends the job", text);
     script->steps = sw_realloc_array(script->steps, script->count + 1, sizeof *script->steps);
     step = &script->steps[script->count++];
     *step = (struct rehearsal_step){ .at_ms = at_ms };

@@ -27,14 +27,15 @@ static const struct {
     enum sw_state state;
     const char *reason, *message;
 } words[] = {
-    [REHEARSE_PENDING]   = { SW_PENDING, SW_REASON_QUEUED, "waiting, as the script says" },
+    [REHEARSE_PENDING]   = { SW_PENDING, SW_REASON_QUEUED, "waiting (scripted)" },
     [REHEARSE_RUNNING]   = { SW_RUNNING, "", "" },
-    [REHEARSE_PAUSED]    = { SW_PAUSED, SW_REASON_PAUSED, "paused, as the script says" },
-    [REHEARSE_REQUEUED]  = { SW_PENDING, SW_REASON_PREEMPTED, "preempted; the platform will start it again" },
+    [REHEARSE_PAUSED]    = { SW_PAUSED, SW_REASON_PAUSED, "paused (scripted)" },
+    [REHEARSE_REQUEUED]  = { SW_PENDING, SW_REASON_PREEMPTED, "preempted; the platform will start it "
+                                                              "again" },
     [REHEARSE_UNSCHEDULABLE] = { SW_PENDING, SW_REASON_UNSCHEDULABLE, "no node has what it asks for" },
     [REHEARSE_EPOCHS]    = { SW_RUNNING, "", "" },
     [REHEARSE_LOST]      = { SW_ERROR, SW_REASON_LOST, "the job is gone and left no exit code" },
-    [REHEARSE_NODE_LOST] = { SW_ERROR, SW_REASON_NODE_LOST, "its node went away" },
+    [REHEARSE_NODE_LOST] = { SW_ERROR, SW_REASON_NODE_LOST, "its node failed" },
     [REHEARSE_PREEMPTED] = { SW_ERROR, SW_REASON_PREEMPTED, "preempted by a job of higher priority" },
     [REHEARSE_IMAGE]     = { SW_ERROR, SW_REASON_IMAGE_ERROR, "the image cannot be pulled" },
     [REHEARSE_VANISHED]  = { SW_UNKNOWN, SW_REASON_LOST, "the platform no longer knows the job" },

@@ -73,8 +73,8 @@ static struct sw_secret *take_token(json_t *answer)
 
 static int not_set(struct sw_error *err)
 {
-    sw_fail(err, SW_E_CREDENTIAL, "no access key of run:ai is set");
-    return sw_hint(err, "make one under your user's settings in run:ai, and export RUNAI_CLIENT_ID and "
+    sw_fail(err, SW_E_CREDENTIAL, "no run:ai access key is set");
+    return sw_hint(err, "create one in your user settings in run:ai, and export RUNAI_CLIENT_ID and "
                         "RUNAI_CLIENT_SECRET");
 }
 
@@ -108,7 +108,7 @@ static int log_in(struct runai_account *account, struct sw_error *err)
     sw_secret_free(account->token);
     account->token = take_token(answer);
     if (!account->token)
-        return sw_fail(err, SW_E_CREDENTIAL, "run:ai answers the login without a token");
+        return sw_fail(err, SW_E_CREDENTIAL, "run:ai answered the login without a token");
     life_ms = runai_token_life_ms(sw_json_int(answer, "expiresIn", 0), sw_secret_reveal(account->token),
                                   sw_now_ms());
     life_ms = life_ms ? life_ms : LIFE_UNKNOWN_MS;

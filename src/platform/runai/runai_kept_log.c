@@ -153,7 +153,7 @@ static json_t *bring_pieces(struct sw_connection *conn, const struct sw_jobref *
     struct sw_error why = { 0 };
 
     if (!uri) {
-        sw_fail(err, SW_E_UNSUPPORTED, "the job does not bring it to a results store");
+        sw_fail(err, SW_E_UNSUPPORTED, "the job does not copy it to a results store");
         return NULL;
     }
     client = sw_transfer_open(&options, err);
@@ -262,7 +262,7 @@ int runai_kept_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
     if (result == 0 && cursor->life == SW_LOG_ENDED)
         result = sw_log_lines_end(&r.lines);
     sw_log_lines_done(&r.lines);
-    return result == 0 ? 0 : sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
+    return result == 0 ? 0 : sw_fail(err, SW_E_INTERRUPTED, "the reader closed the log");
 }
 
 /* ---- the end --------------------------------------------------------------------------------------- */

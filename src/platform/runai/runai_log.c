@@ -87,7 +87,7 @@ static int read_socket(struct sw_websocket *ws, struct sw_log_lines *lines, stru
             break;
     }
     if (state < 0 || (state == 1 && sw_log_lines_end(lines)))
-        return sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
+        return sw_fail(err, SW_E_INTERRUPTED, "the reader closed the log");
     return 0;
 }
 
@@ -238,7 +238,7 @@ int runai_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int
         return 0;
     }
     if (!pod)
-        return sw_fail(err, SW_E_NOT_FOUND, "run:ai has no pod of rank %d any more", replica);
+        return sw_fail(err, SW_E_NOT_FOUND, "run:ai no longer has a pod of rank %d", replica);
     if (cursor->life == SW_LOG_LIFE_UNKNOWN || life_of(pod) == SW_LOG_NOT_BEGUN)
         cursor->life = life_of(pod);
     return cursor->life == SW_LOG_NOT_BEGUN

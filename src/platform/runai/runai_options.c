@@ -20,7 +20,7 @@ static const struct sw_option volume_fields[] = {
     { "source", SW_TEXT, .required = true,
       .help = "pvc:NAME, nfs:SERVER:/PATH, s3:BUCKET, config_map:NAME, secret:NAME, empty, /PATH of a node" },
     { "read_only", SW_FLAG, .help = "the job cannot write there (pvc, nfs, node)" },
-    { "size", SW_TEXT, .help = "of a pvc that is made for this job and goes with it: 100Gi" },
+    { "size", SW_TEXT, .help = "size of a pvc created and deleted with this job: 100Gi" },
     { "storage_class", SW_TEXT, .help = "of such a pvc" },
     { "url", SW_TEXT, .help = "endpoint of s3 (else Amazon's)" },
     { "access_key", SW_TEXT, .help = "Kubernetes secret with AccessKeyId and SecretKey, for s3" },
@@ -62,7 +62,7 @@ const struct sw_option runai_options[] = {
     { "priority", SW_CHOICE, JOB(priority), .choices = priorities,
       .help = "priority class (else the type's)" },
     { "preemptibility", SW_CHOICE, JOB(preemptibility), .choices = preemptibilities,
-      .help = "may it use more than the project's quota and lose that again (else the priority decides)" },
+      .help = "whether it may exceed the project's quota and be preempted (else by priority)" },
     { "large_shm", SW_FLAG, JOB(large_shm), .initial = "true",
       .help = "raise /dev/shm from 64 MiB to the memory of the node" },
     { "volumes", SW_MAP_OF, JOB(volumes), .fields = volume_fields, .trust = SW_TRUST_PROFILE,
@@ -80,11 +80,12 @@ const struct sw_option runai_options[] = {
     { "pull", SW_CHOICE, JOB(pull), .initial = "default", .choices = pulls,
       .help = "when the image is fetched: default (as the cluster does), always, missing, never" },
     { "ttl", SW_DURATION, JOB(ttl_ms), .initial = "7d", .least = 1000,
-      .help = "run:ai deletes the workload so long after its end; the job's own `keep` wins" },
+      .help = "run:ai deletes the workload this long after it finishes; the job's own `keep` takes "
+              "precedence" },
     { "master_port", SW_WHOLE, JOB(master_port), .initial = "29500", .least = 1, .most = 65535,
       .help = "port where the first of several nodes waits for the others" },
     { "dgxcloud_max_args_chars", SW_WHOLE, JOB(max_args), .initial = "9500", .least = 1, .most = 1000000,
-      .help = "most characters of the workload's args that this control plane takes" },
+      .help = "maximum length of the workload's args on this control plane" },
     { 0 }
 };
 

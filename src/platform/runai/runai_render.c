@@ -81,7 +81,8 @@ static int check_env(const struct sw_plan *plan, struct sw_error *err)
             length += *at == '$';                /* which add_value() may double */
         if (length <= RUNAI_VALUE_MAX)
             continue;
-        sw_fail(err, SW_E_SPEC, "env.%.80s: run:ai takes %d characters of a variable, and this has %zu", name,
+        sw_fail(err, SW_E_SPEC, "env.%.80s: run:ai accepts %d characters per variable; this one has "
+                                "%zu", name,
                 RUNAI_VALUE_MAX, length);
         return sw_hint(err, "put it into a file of `code` or `inputs`, or into `config`");
     }
@@ -117,14 +118,15 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
         return sw_fail(err, SW_E_SPEC, "image: run:ai runs containers, and the job names no image");
     if (json_array_size(plan->mounts) > 0) {
         sw_fail(err, SW_E_SPEC, "mounts: run:ai sees no folder of this machine");
-        return sw_hint(err, "name volumes of the cluster under runai.volumes, or bring data with `inputs`");
+        return sw_hint(err, "name volumes of the cluster under runai.volumes, or fetch data with `inputs`");
     }
     if (plan->launcher == SW_LAUNCHER_MPI || plan->launcher == SW_LAUNCHER_RAY)
         return sw_fail(err, SW_E_SPEC, "launcher: on run:ai it is torchrun or none");
     if (strlen(ARGS) > (size_t)options.max_args) {
-        sw_fail(err, SW_E_SPEC, "runai.dgxcloud_max_args_chars: the workload's args have %zu characters, and "
-                "%d are allowed", strlen(ARGS), options.max_args);
-        return sw_hint(err, "they only start the job, whatever its command is: %zu are enough", strlen(ARGS));
+        sw_fail(err, SW_E_SPEC, "runai.dgxcloud_max_args_chars: the workload's args have %zu characters; "
+                                "%d are allowed", strlen(ARGS), options.max_args);
+        return sw_hint(err, "they only start the job, whatever its command is: %zu are "
+                            "enough", strlen(ARGS));
     }
     return check_env(plan, err) < 0 ? -1 : check_gpus(plan, &options, err);
 }

@@ -25,8 +25,10 @@ static void check_quota(json_t *rows, const struct sw_plan *plan, const json_t *
     const char *kind = runai_job_options(plan->options).preemptibility;
     bool fits = needs <= quota || needs == 0 || !sw_text_same(kind, "non-preemptible");
     bool beyond = needs > quota - used && fits && needs > 0;
-    sw_autofree char *message = sw_format("the job asks for %g GPUs; the project's quota is %g, %g in use%s",
-        needs, quota, used, beyond ? ": beyond that it runs on what others leave free" : "");
+    sw_autofree char *message = sw_format(
+        "the job asks for %g GPU%s; the project's quota is %g, %g in use%s",
+        needs, sw_text_plural(needs), quota, used,
+        beyond ? ": beyond that it uses what others leave free" : "");
 
     sw_finding(rows, "quota", fits, message, "leave runai.preemptibility out, or ask for fewer GPUs");
 }
@@ -62,7 +64,7 @@ static void check_pools(json_t *rows, struct sw_connection *conn, const struct s
         const json_t *pool = sw_find(pools, "name", json_string_value(name));
         const char *phase = sw_json_str(pool, "phase");
 
-        sw_finding(rows, check, pool != NULL, !pool ? "is not there" : phase ? phase : "is there",
+        sw_finding(rows, check, pool != NULL, !pool ? "does not exist" : phase ? phase : "is there",
                    "`slipway inventory runai` lists them");
     }
 }
@@ -78,7 +80,7 @@ static void check_logs(json_t *rows, struct sw_connection *conn, const struct sw
         : store ? sw_format("from the results store, %s", store)
         : site->domain ? sw_format("from the Cluster API at %s, while a job runs", site->domain) : NULL;
 
-    sw_finding(rows, "logs", message != NULL, message ? message : "there is no way to them",
+    sw_finding(rows, "logs", message != NULL, message ? message : "no way to read them",
                "set runai.kubeconfig or runai.kube_apiserver_url, or let an output go to object storage");
 }
 

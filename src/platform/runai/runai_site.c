@@ -50,7 +50,7 @@ const json_t *runai_find_project(const json_t *projects, const char *name, const
             continue;
         if (found) {
             sw_fail(err, SW_E_SPEC, "runai.project_name: several clusters have a project '%.80s'", name);
-            sw_hint(err, "say which one is meant with runai.cluster");
+            sw_hint(err, "choose one with runai.cluster");
             return NULL;
         }
         found = one;

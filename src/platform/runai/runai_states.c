@@ -21,20 +21,20 @@
 enum { RANKS_MAX = 65536 };
 
 static const struct sw_state_word phases[] = {
-    { "Creating",     SW_PENDING,  "run:ai makes the workload" },
+    { "Creating",     SW_PENDING,  "run:ai is creating the workload" },
     { "Initializing", SW_PENDING,  "its pods are being started" },
-    { "Pending",      SW_PENDING,  "it waits for resources" },
-    { "Resuming",     SW_PENDING,  "it is resumed after a pause" },
+    { "Pending",      SW_PENDING,  "it is waiting for resources" },
+    { "Resuming",     SW_PENDING,  "it is being resumed" },
     { "Running",      SW_RUNNING,  NULL },
-    { "Updating",     SW_RUNNING,  "run:ai changes the workload" },
+    { "Updating",     SW_RUNNING,  "run:ai is updating the workload" },
     { "Degraded",     SW_RUNNING,  "some of its pods do not run" },
     { "Completed",    SW_COMPLETE, NULL },
     { "Failed",       SW_ERROR,    NULL },
     { "Stopping",     SW_PAUSED,   "it is being suspended" },
     { "Stopped",      SW_PAUSED,   "it is suspended in run:ai; `slipway retry` resumes it" },
     { "Deleting",     SW_CANCELED, "it is being deleted in run:ai" },
-    { "Terminating",  SW_CANCELED, "it is being ended in run:ai" },
-    { "Unknown",      SW_UNKNOWN,  "run:ai does not know its phase: the cluster may be out of its reach" },
+    { "Terminating",  SW_CANCELED, "it is being stopped in run:ai" },
+    { "Unknown",      SW_UNKNOWN,  "run:ai does not know its phase: the cluster may be unreachable" },
 };
 
 enum sw_state runai_state(const char *phase, const char **note)
@@ -254,7 +254,7 @@ void runai_read(const json_t *workload, struct sw_observation *seen)
     else if (state == SW_PAUSED && canceled && strcmp(phase, "Stopped") == 0)
         sw_jobs_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
     else if (state == SW_PAUSED && canceled)
-        sw_jobs_say(seen, SW_RUNNING, SW_REASON_CANCELING, "it is being ended");
+        sw_jobs_say(seen, SW_RUNNING, SW_REASON_CANCELING, "it is being stopped");
     else if (state == SW_UNKNOWN && !note) {
         snprintf(text, sizeof text, "run:ai says '%.80s'", phase);
         sw_jobs_say(seen, SW_UNKNOWN, "", text);

@@ -91,7 +91,7 @@ static json_t *chunks_of(struct sw_connection *conn, const struct sw_plan *plan,
         return NULL;
     if (without_ca)
         sw_cloud_warn(conn, "the certificates that this machine names (SSL_CERT_FILE and its like) do not "
-                      "fit into what run:ai takes; the job believes those of its image");
+                            "fit; the job uses those of its image");
     return sw_take(chunks);
 }
 
@@ -158,7 +158,7 @@ static int send(struct runai_sending *s, struct sw_submission *receipt, struct s
         runai_fill_submission(made, s->body, s->plan, receipt);
         if (receipt->remote_id[0])
             return 0;
-        sw_fail(&why, SW_E_UNREACHABLE, "run:ai made the workload and did not tell its id");
+        sw_fail(&why, SW_E_UNREACHABLE, "run:ai created the workload but returned no id");
     }
     adopted = adopt_named(s->conn, s->plan, name.text, receipt, &other);
     if (adopted == 1)

@@ -250,7 +250,7 @@ int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct s
         return -1;
     found = reply.exit_code == 0 ? identity_in(&reply.output) : NULL;
     if (!found)
-        return sw_fail(err, SW_E_UNREACHABLE, "%s does not say which cluster it belongs to: %.300s",
+        return sw_fail(err, SW_E_UNREACHABLE, "cannot determine which cluster %s belongs to: %.300s",
                        sw_ssh_host(slurm->ssh), sw_buf_text(&reply.errors));
     for (char *at = found; (at = strpbrk(at, " \t|"));)
         *at = '_';                                   /* the first word is compared */
@@ -349,5 +349,6 @@ const struct sw_platform sw_platform_slurm = {
     .adopt = slurm_adopt,
     .jobs = slurm_jobs,
     .exec_open = slurm_exec_open,
+    .port_open = slurm_port_open,
     .inventory = slurm_inventory,
 };

@@ -24,7 +24,7 @@ static int check_value(const char *option, const char *value, struct sw_error *e
 {
     for (const char *at = value; *at; at++)
         if (isspace((unsigned char)*at) || strchr("#\"'\\`$", *at) || iscntrl((unsigned char)*at))
-            return sw_fail(err, SW_E_SPEC, "slurm.%s '%s' holds a character that a batch script "
+            return sw_fail(err, SW_E_SPEC, "slurm.%s '%s' contains a character that a batch script "
                            "cannot carry: '%c'", option, value, *at);
     return 0;
 }
@@ -140,7 +140,7 @@ static int add_notes(struct sw_buf *out, const struct slurm_job *job, struct sw_
     sw_autofree char *types = slurm_joined(job->options.mail_type);
 
     if (comment && strpbrk(comment, "\"\\\n\r"))
-        return sw_fail(err, SW_E_SPEC, "slurm.comment holds a quote, backslash or line end");
+        return sw_fail(err, SW_E_SPEC, "slurm.comment contains a quote, backslash or line end");
     sw_buf_addf(out, "#SBATCH --comment=\"%s", job->names.comment);
     if (job->plan->store_id && slurm_word_check("store", job->plan->store_id, err) < 0)
         return -1;
@@ -254,7 +254,7 @@ static void add_setup(struct sw_buf *out, const struct slurm_job *job)
     size_t i;
     json_t *line;
 
-    json_array_foreach(job->options.setup, i, line)
+    json_array_foreach(job->options.setup_lines, i, line)
         sw_buf_addf(out, "%s\n", json_string_value(line));
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# slurm_batch_begin.sh - the batch script of every job, up to where the job's own `setup` lines run.
+# slurm_batch_begin.sh - the batch script of every job, up to where the job's own `setup_lines` run.
 #
 # Bash. Before it: the #SBATCH lines, the values of this job (slurm_batch.c), once.sh and slurm_retry.sh. Behind it: the
-# lines of `setup`, the image (slurm_image.sh) and slurm_batch_run.sh. Comments stay: users read this.
+# `setup_lines`, the image (slurm_image.sh) and slurm_batch_run.sh. Comments stay: users read this.
 # shellcheck disable=SC2034,SC2154
 
 # Slurm's own words go to main.err; ours and the first task's to main.out.

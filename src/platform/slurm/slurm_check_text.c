@@ -23,9 +23,9 @@ static const struct {
     const char *fix;
 } meanings[] = {
     { "slurm", "slurm", NULL,
-      "make sbatch and squeue known to logins without a terminal (~/.bashrc), or name another host" },
+      "put sbatch and squeue in the PATH of logins without a terminal (~/.bashrc), or use another host" },
     { "controller", "controller", NULL, "wait until the cluster's controller is back" },
-    { "accounting", "accounting", "absent here: how a job ended is read from our own records", NULL },
+    { "accounting", "accounting", "absent here: how a job ended is read from Slipway's own records", NULL },
     { "partition", "partition", NULL, "name one of those with slurm.partition or SLURM_PARTITION" },
     { "account", "account", "not kept here: none is needed",
       "name one of yours with slurm.account or SLURM_ACCOUNT, or ask the administrators for one" },
@@ -53,26 +53,25 @@ static const struct {
       "name a folder of the cluster that you may write to, or leave `to` out and fetch it with "
       "`slipway get`" },
     { "limit", "time", SW_E_SPEC, "the job's time is above the limit of its partition: ",
-      "ask for less `time:` and go on from a checkpoint, or name another partition" },
-    { "machines", "machines", SW_E_UNSUPPORTED, "there is no runner for the machines of this partition: ",
-      "runners exist for x86_64 and aarch64; slurm.arch says which kind to take, whatever Slurm calls it" },
-    { "convert", "image conversion", SW_E_REFUSED, "Slurm refused the job that converts the image: ",
+      "ask for less `time:` and continue from a checkpoint, or name another partition" },
+    { "machines", "machines", SW_E_UNSUPPORTED, "no runner for the machines of this partition: ",
+      "runners exist for x86_64 and aarch64; slurm.arch selects one, whatever Slurm calls it" },
+    { "convert", "image conversion", SW_E_REFUSED, "Slurm rejected the job that converts the image: ",
       "see the message; slurm.conversion_partition names its partition" },
     { "bundle", "OCI bundle", SW_E_SPEC, "the job's OCI bundle: ",
-      "add a mount of type bind with that folder as source and destination; without it the job cannot "
-      "see its own files" },
+      "add a bind mount with that folder as source and destination; without it the job cannot see its own "
+      "files" },
     { "depend", "dependency", SW_E_SPEC, "what the job waits for: ",
       "slurm.dependency takes ids of jobs in the same base folder, or Slurm's numbers" },
     { "base", "base folder", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "theirs", "base folder", SW_E_REFUSED, "the job's folder is not yours alone: ",
-      "another user could exchange what runs as you: name a folder of your own (slurm.base_dir), or "
-      "take their right "
-      "to write (chmod go-w)" },
+      "another user could replace what runs as you: use a folder of your own (slurm.base_dir), or remove "
+      "write access (chmod go-w)" },
     { "canceled", "job", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
-    { "account", "account", SW_E_REFUSED, "Slurm refused the job: ",
-      "say which account is charged: slurm.account, or SLURM_ACCOUNT" },
-    { "refused", "Slurm", SW_E_REFUSED, "Slurm refused the job: ",
+    { "account", "account", SW_E_REFUSED, "Slurm rejected the job: ",
+      "set the account to charge: slurm.account, or SLURM_ACCOUNT" },
+    { "refused", "Slurm", SW_E_REFUSED, "Slurm rejected the job: ",
       "see the message; `slipway inventory slurm` shows partitions, limits and GPUs" },
     { "cut", "connection", SW_E_UNREACHABLE, "", "" },
 };
@@ -95,7 +94,7 @@ static void add_limit(json_t *rows, const struct slurm_checked *job, const char 
 
     if (job->minutes <= 0)
         return;
-    message = sw_format("%lld minutes are asked for, %.40s are allowed", (long long)job->minutes,
+    message = sw_format("%lld minutes requested, %.40s allowed", (long long)job->minutes,
                         limit);
     slurm_finding(rows, check, true, message, NULL);
 }
@@ -126,12 +125,12 @@ static void add_credential(json_t *rows, const struct slurm_checked *job, struct
         slurm_finding(rows, check, true, file, NULL);
     } else if (sw_text_same(word, "missing")) {
         message = sw_format("none in %.300s: %s", file, job->login_brought
-                            ? "registry_login brings them with the job" : "public images only");
+                            ? "registry_login sends them with the job" : "public images only");
         fix = sw_format("set slurm.registry_login, or add the line 'machine %.100s login LOGIN password "
                         "KEY' to %.300s and chmod 600 it", host, file);
         slurm_finding(rows, check, job->login_brought || !job->secret_named, message, fix);
     } else if (sw_text_same(word, "open")) {
-        message = sw_format("%.300s may be read by others", file);
+        message = sw_format("others can read %.300s", file);
         fix = sw_format("run there: chmod 600 %.300s", file);
         slurm_finding(rows, check, false, message, fix);
     }
@@ -166,7 +165,7 @@ int slurm_refused(struct slurm_record *record, struct sw_error *err)
     int i = refusal_of(record);
 
     if (i < 0)
-        return sw_fail(err, SW_E_UNREACHABLE, "the login node answered what is not understood");
+        return sw_fail(err, SW_E_UNREACHABLE, "unexpected answer from the login node");
     sw_fail(err, refusals[i].code, "%s%.1000s", refusals[i].message, record->rest);
     return sw_hint(err, "%s", refusals[i].hint);
 }

@@ -46,8 +46,7 @@ int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err)
             continue;
         sw_fail(err, SW_E_SPEC, "mount '%s': that is a path of this machine, not of the cluster",
                 mount->source);
-        return sw_hint(err, "give its absolute path on the shared file system, or let it travel "
-                            "with 'code:'");
+        return sw_hint(err, "give its absolute path on the shared file system, or send it with 'code:'");
     }
     return 0;
 }
@@ -57,8 +56,7 @@ static int check_bundle(const struct slurm_job *job, struct sw_error *err)
     const char *bundle = job->plan->image;
 
     if (job->plan->launcher == SW_LAUNCHER_MPI) {
-        sw_fail(err, SW_E_UNSUPPORTED, "Slurm does not tell the processes of an OCI bundle their MPI "
-                "ranks");
+        sw_fail(err, SW_E_UNSUPPORTED, "Slurm gives the processes of an OCI bundle no MPI ranks");
         return sw_hint(err, "use an image with Pyxis, or `launcher: torchrun`");
     }
     if (*bundle != '/' || !slurm_has_only(bundle, "/._-+@=:"))

@@ -20,8 +20,8 @@
 
 enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
-static int make_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
-                       int replica, char *const argv[], struct sw_error *err)
+int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
+                      int replica, char *const argv[], struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf beside = SW_BUF_INIT;
@@ -113,7 +113,7 @@ static ssize_t step_write(struct sw_stream *stream, const char *bytes, size_t le
     if (step->input.length + length > INPUT_MOST)
         return sw_fail(&step->err, SW_E_USAGE, "its input is more than %d MiB", INPUT_MOST >> 20);
     if (sw_write_all(step->input.fd, bytes, length) < 0)
-        return sw_fail_errno(&step->err, SW_E_IO, "cannot hold the input");
+        return sw_fail_errno(&step->err, SW_E_IO, "cannot buffer the input");
     step->input.length += length;
     return (ssize_t)length;
 }
@@ -157,7 +157,7 @@ static int open_input(struct slurm_step *step, int fd, struct sw_error *err)
     step->input.fd = step->stream.takes_input ? memfd_create("slipway-input", MFD_CLOEXEC)
                                               : fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (step->input.fd < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot hold the input");
+        return sw_fail_errno(err, SW_E_IO, "cannot buffer the input");
     if (step->ready) {
         step->input.offset = lseek(fd, 0, SEEK_CUR);
         step->input.length = info.st_size > step->input.offset
@@ -175,7 +175,7 @@ int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
 
     *step = (struct slurm_step){ .stream = { .ops = &ops, .fd = -1 }, .conn = conn, .script = SW_BUF_INIT,
                                  .input = { .fd = -1 } };
-    if (make_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
+    if (slurm_exec_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
         open_input(step, what->fds[0], err) < 0) {
         step_close(&step->stream);
         return -1;

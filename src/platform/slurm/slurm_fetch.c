@@ -38,7 +38,7 @@ static ssize_t read_stream(struct sw_archive_stream *stream, void *bytes, size_t
         n = read(incoming->fd, bytes, length);
     while (n < 0 && errno == EINTR);
     incoming->ended = n <= 0;
-    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the cluster sent");
+    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the cluster's answer");
 }
 
 /* Zeros fill the archive's last block. */

@@ -71,7 +71,7 @@ static int parse_reference(const char *text, struct slurm_image *out, struct sw_
     if (sw_image_ref_parse(rest, &out->ref, err) < 0)
         return sw_hint(err, HOW_TO_WRITE);
     if (!out->ref.registry)
-        return refuse(text, "an image id is known to one Docker engine only", err);
+        return refuse(text, "an image id is known only to one Docker engine", err);
     if (*out->ref.registry == '[')
         return refuse(text, "enroot cannot reach a registry by its IPv6 address", err);
     return 0;

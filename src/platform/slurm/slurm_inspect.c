@@ -110,13 +110,13 @@ static int read_found(struct sw_buf *answer, const char *id, const struct slurm_
 
     attempt = slurm_record_next(&records, &record) ? atoi(slurm_field(&record)) : 0;
     if (attempt < 1 || !*record.rest || record.rest[strspn(record.rest, "0123456789")])
-        return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' in '%s'", id, names->base);
+        return sw_fail(err, SW_E_NOT_FOUND, "no job '%s' in '%s'", id, names->base);
     both = sw_json_parse(records.at, (size_t)(records.end - records.at), names->specs, err);
     if (!both)
         return -1;
     stored = json_array_get(both, 1);
     if (!json_is_object(stored))
-        return sw_fail(err, SW_E_NOT_FOUND, "'%s' does not say what job '%s' is", names->specs, id);
+        return sw_fail(err, SW_E_NOT_FOUND, "'%s' does not describe job '%s'", names->specs, id);
     fill_submission(out, names, record.rest, attempt, json_array_get(both, 0));
     json_object_del(stored, "results_dir");
     signature = sw_json_str(stored, "signature");

@@ -326,6 +326,11 @@ void slurm_evidence(struct sw_connection *conn, const struct sw_observation *con
 void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *const *seen, char **texts,
                     size_t count);
 char *slurm_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
+/* slurm_exec.c: the script of a step beside a rank, for the login host. */
+int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
+                      int replica, char *const argv[], struct sw_error *err);
+int slurm_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
+                    struct sw_stream **out, struct sw_error *err);
 int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
                     struct sw_stream **out, struct sw_error *err);
 json_t *slurm_inventory(struct sw_connection *conn, struct sw_error *err);

@@ -55,7 +55,7 @@ json_t *slurm_inventory(struct sw_connection *conn, struct sw_error *err)
     sw_buf_add(&answer, text);
     read_answer(&rows, &answer);
     if (reply.exit_code != 0 || !rows.version) {
-        sw_fail(err, SW_E_REFUSED, "%s does not tell what the cluster has: %.300s", host,
+        sw_fail(err, SW_E_REFUSED, "%s does not report what the cluster has: %.300s", host,
                 sw_buf_text(&reply.errors));
         return NULL;
     }

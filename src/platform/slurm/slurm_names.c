@@ -94,7 +94,8 @@ int slurm_path_check(const char *option, const char *path, struct sw_error *err)
         sw_autofree char *what = shown(*at);
 
         if (!((unsigned char)*at & 0x80))
-            return sw_fail(err, SW_E_SPEC, "slurm.%s '%s' holds a character that Slurm's file names cannot "
+            return sw_fail(err, SW_E_SPEC, "slurm.%s '%s' contains a character that Slurm's file names "
+                                           "cannot "
                            "have: %s", option, path, what);
     }
     return 0;
@@ -129,7 +130,7 @@ int slurm_word_check(const char *option, const char *word, struct sw_error *err)
     if (!odd && strlen(word) <= WORD_MOST)
         return 0;
     if (odd)
-        sw_fail(err, SW_E_SPEC, "slurm.%s '%s' may not hold %s", option, word, what);
+        sw_fail(err, SW_E_SPEC, "slurm.%s '%s' may not contain %s", option, word, what);
     else
         sw_fail(err, SW_E_SPEC, "slurm.%s has more than %d characters", option, WORD_MOST);
     return sw_hint(err, "it becomes part of names and commands: letters, digits and . _ - + : @ = , only");

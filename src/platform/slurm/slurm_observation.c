@@ -268,7 +268,7 @@ static void say_waiting(struct sw_observation *out, const struct slurm_tally *ta
     if (tally->note)
         sentence = tally->note;
     if (others)
-        sw_buf_addf(&text, "it waits for %.100s", others);
+        sw_buf_addf(&text, "it is waiting for %.100s", others);
     else
         sw_buf_add(&text, sentence ? sentence : "it is in the queue");
     if (strcmp(said, "None") != 0)
@@ -312,14 +312,14 @@ static void judge_tally(struct sw_observation *out, const struct slurm_tally *ta
 static const struct {
     const char *mark, *reason, *message;
 } marks[] = {
-    { "image-error",  SW_REASON_IMAGE_ERROR, "the image could not be had" },
-    { "node-lost",    SW_REASON_NODE_LOST,   "its retries are used up" },
-    { "status",       SW_REASON_STATUS,      "its own status.json says FAILURE" },
-    { "no-runner",    SW_REASON_EXIT,        "there is no runner for its processors" },
+    { "image-error",  SW_REASON_IMAGE_ERROR, "the image could not be fetched" },
+    { "node-lost",    SW_REASON_NODE_LOST,   "no retries left" },
+    { "status",       SW_REASON_STATUS,      "its own status.json reports FAILURE" },
+    { "no-runner",    SW_REASON_EXIT,        "no runner for its processors" },
     { "other-runner", SW_REASON_EXIT,        "its runner was changed" },
     { "no-mounts",    SW_REASON_EXIT,        "the list of mounts is gone" },
     { "preempted",    SW_REASON_PREEMPTED,   "another job took its nodes" },
-    { "node",         SW_REASON_NODE_LOST,   "a node failed under it" },
+    { "node",         SW_REASON_NODE_LOST,   "one of its nodes failed" },
 };
 
 /* Our script's own last word; it knows signal and rank exactly. */
@@ -376,7 +376,8 @@ static void say_dependency_failed(struct sw_observation *out, const char *depend
     out->started_ms = 0;
     out->exit_code = SW_NO_EXIT_CODE;
     copy(out->reason, sizeof out->reason, SW_REASON_DEPENDENCY_FAILED);
-    snprintf(out->message, sizeof out->message, "%.120s did not end as asked (%.80s): it never started",
+    snprintf(out->message, sizeof out->message, "%.120s did not finish as required (%.80s): it never "
+                                                "started",
              others ? others : "the job it depends on", dependency);
 }
 
@@ -446,7 +447,7 @@ bool slurm_observation(const struct slurm_answers *answers, const struct slurm_k
         out->exit_code = SW_NO_EXIT_CODE;
         out->ended_ms = 0;
         copy(out->reason, sizeof out->reason, "");
-        copy(out->message, sizeof out->message, "its end is being written down");
+        copy(out->message, sizeof out->message, "its end is being recorded");
     } else if (out->state == SW_ERROR && known->task_exit.record) {
         judge_task(out, known);
     }

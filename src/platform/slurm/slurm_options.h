@@ -40,7 +40,7 @@ struct slurm_job_options {
     enum slurm_gpu_request gpu_request;
     const char *gres, *mem, *arch, *mpi;
     int max_gpus_per_node, cpus_per_task, max_cpus_per_task;
-    const json_t *sbatch_args, *srun_args, *setup, *cosmos;
+    const json_t *sbatch_args, *srun_args, *setup_lines, *cosmos;
     /* What it runs in. */
     enum slurm_container_kind container;
     const json_t *container_mounts, *container_env;

@@ -55,7 +55,7 @@ static int check_known_queues(const struct slurm_job *job, struct sw_error *err)
         return 0;
     sw_fail(err, SW_E_SPEC, "%lld minutes are above the limit of these partitions, 4 hours",
             (long long)job->shape.limit_minutes);
-    return sw_hint(err, "ask for `time: 4h` or less and go on from a checkpoint, or name another "
+    return sw_hint(err, "ask for `time: 4h` or less and continue from a checkpoint, or name another "
                         "partition");
 }
 

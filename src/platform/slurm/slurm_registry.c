@@ -103,7 +103,7 @@ static int send_login(struct sw_connection *conn, const struct slurm_registry *r
         return -1;
     if (reply.exit_code == 0)
         return 0;
-    return sw_fail(err, SW_E_REFUSED, "the registry's password could not be kept on the cluster: "
+    return sw_fail(err, SW_E_REFUSED, "the registry's password could not be stored on the cluster: "
                    "%.300s", sw_buf_text(&reply.errors));
 }
 

@@ -152,8 +152,8 @@ static json_t *story(const json_t *one, const json_t *next)
     int64_t ended_ms = time_ms(one, "end"), code = sw_json_int(json_object_get(one, "end"), "exit_code", -1);
     const char *node = text_of(one, "end", "node");
     sw_autofree char *how =
-        !ended_ms ? sw_strdup("it could not say its end")
-                  : sw_format("exit code %d; tried again %s%s", (int)code,
+        !ended_ms ? sw_strdup("its end is unknown")
+                  : sw_format("exit code %d; retried %s%s", (int)code,
                               has_successor(one) ? "as Slurm job " : "under the same number",
                               has_successor(one) ? text_of(one, "end", "next") : "");
 
@@ -173,7 +173,7 @@ static void add_message(struct sw_observation *seen, int number, const json_t *b
     size_t used = strlen(seen->message);
     const char *cause = text_of(before, "end", "cause"), *node = text_of(before, "end", "node");
     sw_autofree char *how = !*text_of(before, "end", "action")
-                                ? sw_strdup(" could not say its end")
+                                ? sw_strdup(" did not report its end")
                                 : sw_format(" ended%s%s%s%s", *cause ? ": " : "", cause,
                                             *node ? ", on " : "", node);
 

@@ -81,7 +81,7 @@ sw_judge() {
     sw_said=$("$SW_RUNNER" verdict --exit "$SW_EXIT" --reason "$SW_REASON" --gpus "$SW_GPUS" \
         --on "$SW_ON" ${SW_RULES:+--rules "$SW_RULES"} --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM" \
         ${SW_RANK_LOG:+--log "$SW_RANK_LOG"} ${SW_REPORT:+--report "$SW_REPORT"}) || {
-        sw_say 'the runner could not judge this failure; it is not tried again'
+        sw_say 'the runner could not judge this failure; not retried'
         return 0
     }
     # shellcheck disable=SC2086

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/slurm_time.h"
 #include "core/stop.h"
 
 enum { CPUS_PER_GPU = 16, END_S = 5, AHEAD_MOST_S = 65535, REPLICAS_MOST = 100000 };
@@ -147,7 +148,7 @@ static int check_cosmos(const struct slurm_cosmos *cosmos, const struct slurm_sh
     int rollout = cosmos->rollout_nodes >= 0 ? cosmos->rollout_nodes : shape->nodes - policy;
 
     if (policy > 0 && policy + rollout != shape->nodes)
-        return sw_fail(err, SW_E_SPEC, "slurm.cosmos speaks of %d nodes, the job of %d", policy + rollout,
+        return sw_fail(err, SW_E_SPEC, "slurm.cosmos has %d nodes, the job %d", policy + rollout,
                        shape->nodes);
     return 0;
 }
@@ -184,25 +185,15 @@ void slurm_time_text(int64_t minutes, char out[32])
 
 bool slurm_time_parse(const char *text, int64_t *minutes)
 {
-    long long days = 0, a = 0, b = 0, c = 0;
-    int used = 0, parts;
-    const char *dash = strchr(text, '-');
+    int64_t ms = 0;
 
     if (!strcasecmp(text, "infinite") || !strcasecmp(text, "unlimited")) {
         *minutes = -1;
         return true;
     }
-    if (dash && (sscanf(text, "%9lld-%n", &days, &used) != 1 || used != dash - text + 1))
+    if (!sw_slurm_time_parse(text, &ms))
         return false;
-    parts = sscanf(dash ? dash + 1 : text, "%9lld:%9lld:%9lld", &a, &b, &c);
-    if (parts < 1 || days < 0 || a < 0 || b < 0 || c < 0)
-        return false;
-    if (dash)                                     /* days-hours[:minutes[:seconds]] */
-        *minutes = days * 1440 + a * 60 + b;
-    else if (parts == 3)
-        *minutes = a * 60 + b;
-    else                                          /* minutes[:seconds] */
-        *minutes = a;
+    *minutes = ms / 60000;
     return true;
 }
 

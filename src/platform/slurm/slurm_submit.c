@@ -183,7 +183,8 @@ static int read_answer(struct sw_connection *conn, const struct slurm_job *job, 
         }
     }
     sw_fail(err, SW_E_UNREACHABLE, "the commands on the login node ended (exit code %d) before they "
-            "told how it went%s%.500s", reply->exit_code, reply->errors.length ? ": " : "",
+                                   "reported a "
+                                   "result%s%.500s", reply->exit_code, reply->errors.length ? ": " : "",
             sw_buf_text(&reply->errors));
     return sw_hint(err, "the job may have been queued: the next refresh finds out");
 }
@@ -221,7 +222,7 @@ static int stage_mounts(struct sw_connection *conn, const struct slurm_job *job,
         return -1;
     if (reply.exit_code == 0)
         return 0;
-    sw_fail(err, SW_E_SPEC, "a mount cannot be had: %.400s", sw_buf_text(&reply.errors));
+    sw_fail(err, SW_E_SPEC, "cannot prepare a mount: %.400s", sw_buf_text(&reply.errors));
     return sw_hint(err, "sources are paths of the cluster, or repositories that its login host can "
                         "read; nothing was submitted");
 }
@@ -242,6 +243,6 @@ int slurm_submit(struct sw_connection *conn, const struct sw_plan *plan, int att
     if (result == 1)
         result = send_once(conn, &job, &upload, &sent, out, err);
     if (result == 1)
-        return sw_fail(err, SW_E_REFUSED, "the runner cannot be kept in '%s/runner'", job.names.base);
+        return sw_fail(err, SW_E_REFUSED, "the runner cannot be stored in '%s/runner'", job.names.base);
     return result;
 }

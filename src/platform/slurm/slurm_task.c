@@ -22,6 +22,7 @@
 #include "core/mount.h"
 #include "plan/entrypoint.h"
 #include "plan/paths.h"
+#include "plan/setup.h"
 
 /* ---- folders as the job's own processes see them --------------------------------------------------- */
 
@@ -142,6 +143,15 @@ static void mark_own(struct sw_payload *payload, const struct slurm_job *job)
         sw_entrypoint_mark_own(payload->outputs, job->names.results, &mounts);
 }
 
+/* All nodes see the base folder, in a container, too. */
+static void place_setup(struct sw_payload *payload, const struct slurm_job *job)
+{
+    sw_autofree char *own = sw_path_join(job->names.work, "setup");
+    sw_autofree char *cache = sw_format("%s/.cache/setup", job->names.base);
+
+    sw_setup_place(payload, &(struct sw_setup_place){ own, cache, slurm_has_own_root(job) });
+}
+
 struct sw_payload *slurm_payload(const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(job->plan, err);
@@ -166,6 +176,7 @@ struct sw_payload *slurm_payload(const struct slurm_job *job, struct sw_error *e
         json_decref(payload->code);
         payload->code = sw_json_object(SW_STR("archive", job->names.code));
     }
+    place_setup(payload, job);
     if (!slurm_has_own_root(job))
         use_own_folders(payload, job);
     else if (job->shape.nodes > 1)

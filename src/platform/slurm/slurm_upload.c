@@ -118,7 +118,7 @@ static int load_secrets(struct slurm_upload *upload, const struct sw_secrets *se
     upload->secrets = memfd_create("slipway-secrets", MFD_CLOEXEC);
     if (upload->secrets < 0 || sw_secrets_send(secrets, upload->secrets) < 0 ||
         fstat(upload->secrets, &info) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot hold the secrets");
+        return sw_fail_errno(err, SW_E_IO, "cannot buffer the secrets");
     upload->secrets_size = (size_t)info.st_size;
     return 0;
 }

@@ -351,7 +351,7 @@ static int rest_log_fetch(struct sw_connection *conn, const struct sw_jobref *jo
         return -1;
     result = sw_rest_call(conn->cloud.rest, &call, NULL, err);
     if (result == 0 && sw_log_lines_end(&lines))
-        result = sw_fail(err, SW_E_INTERRUPTED, "the rest of the log was not wanted");
+        result = sw_fail(err, SW_E_INTERRUPTED, "the reader closed the log");
     sw_log_lines_done(&lines);
     return result;
 }

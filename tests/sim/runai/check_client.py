@@ -296,11 +296,11 @@ def refusals_of_the_service_reach_the_user(here):
 
 
 def what_is_too_long_is_named(here):
-    here.refused("dgxcloud_max_args_chars", "the workload's args have 16 characters, and 10 are allowed",
+    here.refused("dgxcloud_max_args_chars", "the workload's args have 16 characters; 10 are allowed",
                  runai={"dgxcloud_max_args_chars": 10})
     here.refused("env.LONG", "9001", env={"LONG": "x" * 9001})
     here.file("code/big", base64.b64encode(random.Random(1).randbytes(1 << 20)).decode())
-    here.refused("too large for run:ai", "code", code={"root": "code"})
+    here.refused("too large to send to run:ai", "code", code={"root": "code"})
 
 
 def certificates_that_do_not_fit_stay_here_with_a_warning(here):

@@ -143,7 +143,7 @@ static void what_was_skipped_is_recorded(void **state)
     assert_int_equal(json_array_size(json_object_get(plan, "skipped")), 1);
     assert_int_equal(submit(here, made, id, NULL), 0);
     events = document(sw_events(here->session, id, 0, NULL));
-    json_array_foreach(events, i, event)
+    json_array_foreach(json_object_get(events, "events"), i, event)
         found = found || (sw_text_same(sw_json_str(event, "kind"), "skipped") &&
                           sw_text_same(sw_json_str(json_object_get(event, "data"), "platform"), "docker"));
     assert_true(found);

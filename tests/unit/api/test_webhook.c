@@ -88,11 +88,11 @@ static json_t *hook_event(struct post *here, const char *id)
     int64_t until = sw_monotonic_ms() + 30000;
 
     while (sw_monotonic_ms() < until) {
-        sw_auto(json) json_t *events = ask(here, sw_events(here->session, id, 0, &here->err));
+        sw_auto(json) json_t *document = ask(here, sw_events(here->session, id, 0, &here->err));
         json_t *event;
         size_t i;
 
-        json_array_foreach(events, i, event)
+        json_array_foreach(json_object_get(document, "events"), i, event)
             if (strcmp(sw_json_str(event, "kind"), "hook") == 0)
                 return json_incref(json_object_get(event, "data"));
         json_decref(status_of(here, id));

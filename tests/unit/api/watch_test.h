@@ -99,11 +99,11 @@ static inline json_t *status_of(struct post *here, const char *id)
 /* How many events of a kind the job has. */
 static inline size_t events_of(struct post *here, const char *id, const char *kind)
 {
-    sw_auto(json) json_t *events = ask(here, sw_events(here->session, id, 0, &here->err));
+    sw_auto(json) json_t *document = ask(here, sw_events(here->session, id, 0, &here->err));
     json_t *event;
     size_t i, count = 0;
 
-    json_array_foreach(events, i, event)
+    json_array_foreach(json_object_get(document, "events"), i, event)
         count += strcmp(sw_json_str(event, "kind"), kind) == 0;
     return count;
 }

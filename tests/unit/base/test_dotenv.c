@@ -72,22 +72,22 @@ static void lines_are_read_as_they_are_written(void **state)
     }
 }
 
-#define OUT ": this line is left out\n"
+#define OUT ": line ignored\n"
 
 static const struct { const char *text, *warning, *read; } bad[] = {
     { "A\n", ".env:1: expected NAME=value" OUT, "" },
     { "X=1\n1A=hunter2\nY=2\n", ".env:2: expected NAME=value" OUT, "X=1;Y=2;" },
     { "A B=hunter2\n", ".env:1: expected NAME=value" OUT, "" },
     { "=hunter2\n", ".env:1: expected NAME=value" OUT, "" },
-    { "A='it''s'\nB=1\n", ".env:1: there is text after the closing quote" OUT, "B=1;" },
+    { "A='it''s'\nB=1\n", ".env:1: text after the closing quote" OUT, "B=1;" },
     { "\n\nA='hunter2\nB=1\n", ".env:3: the quote is not closed" OUT, "B=1;" },
     { "A=\"hunter2\\\"\n", ".env:1: the quote is not closed" OUT, "" },
-    { "A=\"a\nb\" hunter2\n", ".env:2: there is text after the closing quote" OUT, "" },
+    { "A=\"a\nb\" hunter2\n", ".env:2: text after the closing quote" OUT, "" },
     { "hunter2\nB=2\nhunter3\n",
       ".env:1: expected NAME=value" OUT ".env:3: expected NAME=value" OUT, "B=2;" },
     { "hunter\nhunter\nhunter\nhunter\nhunter\nB=2\n",
       ".env:1: expected NAME=value" OUT ".env:2: expected NAME=value" OUT
-      ".env:3: expected NAME=value" OUT ".env: 2 more lines are left out\n", "B=2;" },
+      ".env:3: expected NAME=value" OUT ".env: 2 more lines ignored\n", "B=2;" },
 };
 
 static void a_strange_line_is_left_out_and_its_place_is_reported(void **state)
@@ -110,7 +110,7 @@ static void a_nul_is_refused(void **state)
 
     (void)state;
     assert_string_equal(seen, "");
-    assert_string_equal(sw_buf_text(&heard), ".env: holds a NUL character: it is left out\n");
+    assert_string_equal(sw_buf_text(&heard), ".env: contains a NUL character: ignored\n");
 }
 
 static void so_many_names_that_it_would_take_minutes_are_left_out(void **state)
@@ -122,7 +122,7 @@ static void so_many_names_that_it_would_take_minutes_are_left_out(void **state)
     for (int i = 0; i < 20000; i++)
         sw_buf_addf(&text, "A%d=\n", i);
     seen = parsed(sw_buf_text(&text), text.length, &heard);
-    assert_non_null(strstr(sw_buf_text(&heard), "more lines are left out"));
+    assert_non_null(strstr(sw_buf_text(&heard), "more lines ignored"));
 }
 
 static void values_stay_out_of_the_process_and_behind_its_own(void **state)
@@ -177,7 +177,7 @@ static void what_is_no_plain_file_of_a_fair_size_is_left_out(void **state)
         }
         sw_dotenv_load(path, values, hear, &heard);
         assert_non_null(strstr(sw_buf_text(&heard), path));
-        assert_non_null(strstr(sw_buf_text(&heard), "it is left out"));
+        assert_non_null(strstr(sw_buf_text(&heard), "ignored"));
     }
     assert_int_equal(sw_remove_tree(folder, NULL), 0);
 }

@@ -131,9 +131,9 @@ static void values_are_read_by_their_kind(void **state)
 static void what_is_wrong_is_said_and_mended(void **state)
 {
     static const struct { const char *argv[3], *message, *hint; } lines[] = {
-        { { "--detatch" },       "there is no flag --detatch", "did you mean --detach?" },
-        { { "--qqqqqqqqqq" },    "there is no flag --qqqqqqqqqq", "" },
-        { { "-x" },              "there is no flag -x", "" },
+        { { "--detatch" },       "unknown flag --detatch", "did you mean --detach?" },
+        { { "--qqqqqqqqqq" },    "unknown flag --qqqqqqqqqq", "" },
+        { { "-x" },              "unknown flag -x", "" },
         { { "--file" },          "--file needs a value: --file FILE", "" },
         { { "-f" },              "--file needs a value: --file FILE", "" },
         { { "--detach=yes" },    "--detach takes no value", "" },

@@ -54,7 +54,7 @@ static void every_verb_is_described_and_has_a_real_example(void **state)
 
 static void topics_and_overview_fit_80_columns(void **state)
 {
-    static const char *const topics[] = { "exit-codes", "selectors", "environment" };
+    static const char *const topics[] = { "exit-codes", "selectors", "columns", "config", "environment" };
     sw_auto(sw_buf) struct sw_buf overview = SW_BUF_INIT;
 
     (void)state;
@@ -81,6 +81,19 @@ static void every_flag_that_the_keys_name_is_one_of_run(void **state)
             flag++;
         if (!flag->name)
             fail_msg("the key '%s' names --%s, and there is no such flag", key->name, key->flag);
+    }
+}
+
+static void the_keys_of_the_users_defaults_are_documented(void **state)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+
+    (void)state;
+    cli_help_topic("config", &out, NULL);
+    for (const struct sw_option *key = sw_user_keys; key->name; key++) {
+        sw_autofree char *row = sw_format("\n  %-10s %-18s ", key->name, key->env);
+
+        assert_non_null(strstr(sw_buf_text(&out), row));
     }
 }
 
@@ -151,6 +164,7 @@ int main(void)
         cmocka_unit_test(every_verb_is_described_and_has_a_real_example),
         cmocka_unit_test(topics_and_overview_fit_80_columns),
         cmocka_unit_test(every_flag_that_the_keys_name_is_one_of_run),
+        cmocka_unit_test(the_keys_of_the_users_defaults_are_documented),
         cmocka_unit_test(every_exit_status_of_ours_is_documented),
         cmocka_unit_test(no_verb_has_two_flags_of_one_spelling),
         cmocka_unit_test(the_tables_come_as_json_too),

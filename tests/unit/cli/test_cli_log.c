@@ -106,6 +106,63 @@ static void each_line_tells_when_it_was_written(void **state)
                              "-                        d\n");
 }
 
+static void lines_of_several_jobs_begin_with_their_front(void **state)
+{
+    static const struct piece pieces[] = { PIECE(0, "\033[31ma\nb\n"), PIECE(0, "no end") };
+    struct cli_log log = { .front = "job | ", .last_rank = -1 };
+    struct cli_log screen = { .front = "job | ", .terminal = true, .last_rank = -1, .clean.colors = true };
+    char got[128];
+    size_t length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got - 1);
+
+    (void)state;
+    got[length] = '\0';
+    assert_string_equal(got, "job | \033[31ma\njob | b\njob | no end");
+    length = written(&screen, pieces, SW_COUNT(pieces), got, sizeof got - 1);
+    got[length] = '\0';
+    assert_string_equal(got, "job | \033[31ma\033[0m\njob | \033[31mb\033[0m\n"
+                             "job | \033[31mno end\033[0m\n");
+}
+
+static void only_lines_that_match_are_written_and_the_last_of_them(void **state)
+{
+    static const struct piece pieces[] = {
+        PIECE(0, "loss 3\nepoch\n\033[32mloss\033[0m 2\r\n"), PIECE(1, "a loss\n"), PIECE(0, "loss 1"),
+    };
+    regex_t grep;
+    struct cli_log log = { .grep = &grep, .prefix = true, .last_rank = -1 };
+    struct cli_log last = { .grep = &grep, .last_rank = -1, .last.wanted = 1 };
+    char got[128];
+    size_t length;
+
+    (void)state;
+    assert_int_equal(regcomp(&grep, "^loss [0-9]+$", REG_EXTENDED | REG_NOSUB), 0);
+    length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got - 1);
+    got[length] = '\0';
+    assert_string_equal(got, "0| loss 3\n0| \033[32mloss\033[0m 2\r\n0| loss 1");
+    length = written(&last, pieces, SW_COUNT(pieces), got, sizeof got - 1);
+    got[length] = '\0';
+    assert_string_equal(got, "loss 1\n");
+    regfree(&grep);
+}
+
+static void as_json_each_line_is_an_object(void **state)
+{
+    static const struct piece pieces[] = { PIECE_AT(0, 1779403854123, "a \"b\"\nc\xff\n"), PIECE(1, "") ,
+                                           PIECE(1, "end") };
+    struct cli_log log = { .json = true, .id = "train-k3", .last_rank = -1 };
+    char got[512];
+    size_t length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got - 1);
+
+    (void)state;
+    got[length] = '\0';
+    assert_string_equal(got,
+        "{\"version\":1,\"job\":\"train-k3\",\"rank\":0,\"at\":\"2026-05-21T22:50:54.123000+00:00\","
+        "\"line\":\"a \\\"b\\\"\"}\n"
+        "{\"version\":1,\"job\":\"train-k3\",\"rank\":0,\"at\":\"2026-05-21T22:50:54.123000+00:00\","
+        "\"line\":\"c\xef\xbf\xbd\"}\n"
+        "{\"version\":1,\"job\":\"train-k3\",\"rank\":1,\"at\":null,\"line\":\"end\"}\n");
+}
+
 static void a_reader_that_left_is_noticed(void **state)
 {
     sw_autofd int saved = dup(STDOUT_FILENO);
@@ -135,6 +192,9 @@ int main(void)
         cmocka_unit_test(a_character_cut_in_two_pieces_arrives_whole),
         cmocka_unit_test(several_ranks_sign_their_lines),
         cmocka_unit_test(each_line_tells_when_it_was_written),
+        cmocka_unit_test(lines_of_several_jobs_begin_with_their_front),
+        cmocka_unit_test(only_lines_that_match_are_written_and_the_last_of_them),
+        cmocka_unit_test(as_json_each_line_is_an_object),
         cmocka_unit_test(a_reader_that_left_is_noticed),
     };
 

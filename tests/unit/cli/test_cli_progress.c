@@ -38,10 +38,10 @@ static void words_and_pace_tell_what_is_known_and_nothing_else(void **state)
         { "{\"progress\":{\"step\":1,\"steps\":3,\"rate\":0.02,\"fraction\":0.3}}", "step 1/3",
           "50.0 s/step" },
         { "{\"progress\":{\"fraction\":0.42}}", "42%", "" },
-        { "{\"progress\":{\"fraction\":0.5,\"seen_ms\":940000},\"duration_ms\":120000}", "50%",
-          "0s left" },
-        { "{\"progress\":{\"fraction\":0.5,\"seen_ms\":990000},\"duration_ms\":70000}", "50%",
-          "50s left" },
+        { "{\"progress\":{\"fraction\":0.5,\"seen_at\":\"1970-01-01T00:15:40Z\"},\"duration_ms\":120000}",
+          "50%", "0s left" },
+        { "{\"progress\":{\"fraction\":0.5,\"seen_at\":\"1970-01-01T00:16:30Z\"},\"duration_ms\":70000}",
+          "50%", "50s left" },
     };
 
     (void)state;
@@ -91,12 +91,40 @@ static void gpu_use_is_the_mean_of_all_and_their_memory_together(void **state)
     assert_string_equal(empty, "");
 }
 
+static void a_metric_is_read_from_a_line_that_surely_has_one(void **state)
+{
+    static const struct { const char *line, *words; } cases[] = {
+        { "Epoch 3/10 loss 0.25", " loss 0.25" },
+        { "step=3 lr=1e-4 train_loss=2.5e-3, acc=0.9", " train_loss 2.5e-3" },
+        { "{'loss': 1.75, 'epoch': 2}", " loss 1.75" },
+        { "val accuracy: 0.91", " accuracy 0.91" },
+        { "Loss = nan", " Loss nan" },
+        { "45/100 [====>..] - loss: 0.3", " loss 0.3" },
+        { "loss of node 3", "" },
+        { "glossary 3", "" },
+        { "loss 3/10", "" },
+        { "loss", "" },
+        { "loss at 0x3", "" },
+        { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+
+        cli_metric_words(&out, cases[i].line);
+        assert_string_equal(sw_buf_text(&out), cases[i].words);
+    }
+    cli_metric_words(NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_and_pace_tell_what_is_known_and_nothing_else),
         cmocka_unit_test(a_bar_is_never_longer_than_itself),
         cmocka_unit_test(gpu_use_is_the_mean_of_all_and_their_memory_together),
+        cmocka_unit_test(a_metric_is_read_from_a_line_that_surely_has_one),
     };
 
     sw_clock_pretend(pretended);

@@ -131,8 +131,8 @@ static void another_type_is_an_error_and_leaves_the_default(void **state)
         { "{\"shm\": true}", "shm: is not a size such as 512MiB or 64GB" },
         { "{\"hours\": \"1\"}", "hours: is not a number" },
         { "{\"check\": 1}", "check: is not true or false" },
-        { "{\"nodes\": {}}", "nodes: is not a list of texts" },
-        { "{\"limits\": []}", "limits: is not a map of texts" },
+        { "{\"nodes\": {}}", "nodes: is not a list of strings" },
+        { "{\"limits\": []}", "limits: is not a mapping of strings" },
     };
 
     (void)state;

@@ -164,7 +164,7 @@ static void trouble_with_a_helper_is_reported_and_stops_nothing(void **state)
     static const char *const scripts[][2] = {
         { NULL, "cannot be started" },
         { "#!/bin/sh\nexit 3\n", "failed" },
-        { "#!/bin/sh\necho nonsense\n", "something else than a login" },
+        { "#!/bin/sh\necho nonsense\n", "did not return a login" },
         { "#!/bin/sh\nyes | head -c 100000\n", "did not answer" },
     };
 
@@ -190,7 +190,7 @@ static void a_helper_with_a_path_in_its_name_is_not_run(void **state)
     write_file("config.json", "{\"credsStore\":\"x/../../../bin/sh\"}", 0600);
     find("a.example", &login);
     assert_null(login.secret);
-    assert_non_null(strstr(login.trouble, "no name of a credential helper"));
+    assert_non_null(strstr(login.trouble, "not a credential helper"));
 }
 
 static void base64_that_is_none_gives_nothing(void **state)

@@ -372,7 +372,7 @@ static void what_the_runner_moved_is_shown(void **state)
     sw_auto(json) json_t *verdict = sw_diagnose(&evidence);
 
     (void)state;
-    assert_true(shows(verdict, "its runner fetched 1 file, 2 KiB"));
+    assert_true(shows(verdict, "the runner fetched 1 file, 2 KiB"));
     assert_false(shows(verdict, "brought"));
 }
 

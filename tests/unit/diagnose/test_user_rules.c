@@ -88,8 +88,8 @@ static const struct { const char *rules, *part; } bad[] = {
     { "[{\"pattern\":\"(a)\\\\1\",\"cause\":\"user\"}]", "back references" },
     { "[{\"pattern\":\"a{1000}\",\"cause\":\"user\"}]", "repeats more than" },
     { "[{\"pattern\":\"((a{1,100}){1,100}){1,100}b\",\"cause\":\"user\"}]", "repeats more than" },
-    { "[{\"pattern\":3,\"cause\":\"user\"}]", "must be a text" },
-    { "[{\"patern\":\"a\",\"cause\":\"user\"}]", "'patern' is not known" },
+    { "[{\"pattern\":3,\"cause\":\"user\"}]", "must be a string" },
+    { "[{\"patern\":\"a\",\"cause\":\"user\"}]", "unknown key 'patern'" },
 };
 
 static void a_bad_rule_is_named_when_it_is_read_and_skipped_later(void **state)

@@ -26,15 +26,15 @@ static const struct {
     { SW_PENDING, "image-error", "manifest unknown", -1,
       "its image cannot be fetched: manifest unknown; check the image's name and the pull secret" },
     { SW_PENDING, "QOSMaxJobs", NULL, 1000,
-      "it waits to be started, and the platform does not say for what; its word: QOSMaxJobs (for "
+      "it is waiting to start; reason: QOSMaxJobs (for "
       "1s)" },
     { SW_PENDING, NULL, NULL, -1,
-      "it waits to be started, and the platform does not say for what" },
+      "it is waiting to start" },
     { SW_RUNNING, "", NULL, 1000, "it is running (for 1s)" },
-    { SW_UNKNOWN, NULL, NULL, 1000, "it is not known where it is; the job itself may be well (for "
+    { SW_UNKNOWN, NULL, NULL, 1000, "its state is unknown; the job itself may be fine (for "
       "1s)" },
     { SW_PENDING, "held", "by\nan \033[2J admin", -1,
-      "it is held: by an ^[[2J admin; release it on the platform, or ask who holds it" },
+      "it is held: by an ^[[2J admin; release it on the platform, or ask its administrator" },
 };
 
 static void every_wait_has_one_line(void **state)

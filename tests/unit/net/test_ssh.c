@@ -644,7 +644,7 @@ static void host_keys_are_always_checked(void **state)
 
     (void)state;
     unlink(server.known_hosts);
-    expect_refused(options, SW_E_REFUSED, "do not know yet", "accept_new");
+    expect_refused(options, SW_E_REFUSED, "an unknown host key", "accept_new");
     options.accept_new = true;
     ssh = open_with(options);
     expect_echo(ssh);
@@ -652,9 +652,9 @@ static void host_keys_are_always_checked(void **state)
     sshd_stop(&server);
     sshd_new_host_key(&server);
     sshd_start(&server, NULL);
-    expect_refused(options, SW_E_REFUSED, "another host key", "ssh-keygen");
+    expect_refused(options, SW_E_REFUSED, "a different host key", "ssh-keygen");
     options.accept_new = false;
-    expect_refused(options, SW_E_REFUSED, "another host key", "ssh-keygen");
+    expect_refused(options, SW_E_REFUSED, "a different host key", "ssh-keygen");
     sshd_trust(&server, "127.0.0.1,127.0.0.3");
 }
 
@@ -705,7 +705,7 @@ static void a_key_that_the_server_does_not_know_is_a_credential_error(void **sta
     (void)state;
     assert_int_equal(run_program(argv), 0);
     options.identity = other;
-    expect_refused(options, SW_E_CREDENTIAL, "none of our keys", "SSH_KEY_PATH");
+    expect_refused(options, SW_E_CREDENTIAL, "none of your keys", "SSH_KEY_PATH");
 }
 
 static void hosts_that_do_not_answer_are_unreachable(void **state)

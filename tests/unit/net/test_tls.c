@@ -24,11 +24,11 @@ static void both_libraries_are_understood(void **state)
         { "SSL: no alternative certificate subject name matches target host name 'x'",
           "another host name", "name" },
         { "Cert verify failed: BADCERT_CN_MISMATCH", "another host name", "name" },
-        { "SSL certificate problem: unable to get local issuer certificate", "no authority we trust",
+        { "SSL certificate problem: unable to get local issuer certificate", "no trusted authority",
           "SSL_CERT_FILE" },
-        { "SSL certificate problem: self-signed certificate", "no authority we trust", "SSL_CERT_FILE" },
-        { "Cert verify failed: BADCERT_NOT_TRUSTED", "no authority we trust", "SSL_CERT_FILE" },
-        { "", "no authority we trust", "SSL_CERT_FILE" },
+        { "SSL certificate problem: self-signed certificate", "no trusted authority", "SSL_CERT_FILE" },
+        { "Cert verify failed: BADCERT_NOT_TRUSTED", "no trusted authority", "SSL_CERT_FILE" },
+        { "", "no trusted authority", "SSL_CERT_FILE" },
     };
 
     (void)state;

@@ -127,7 +127,7 @@ static void credentials_stay_and_are_named(void **state)
     assert_string_equal(paths, ".env.example a.py certs/ca.crt id_rsa.pub keys.py");
     notes = notes_of(here, (struct sw_bundle_rules){ 0 });
     for (size_t i = 0; i < SW_COUNT(kept); i++) {
-        sw_autofree char *said = sw_format("'%s' is left out: it usually holds", kept[i]);
+        sw_autofree char *said = sw_format("'%s' is left out: it usually contains", kept[i]);
 
         if (!strstr(notes, said))
             fail_msg("'%s' is not named in:\n%s", kept[i], notes);
@@ -146,7 +146,7 @@ static void credentials_named_by_their_exact_name_travel_with_a_warning(void **s
     paths = chosen(here, (struct sw_bundle_rules){ .include = include });
     assert_string_equal(paths, ".env .gitignore a.py deep/.aws/config");
     notes = notes_of(here, (struct sw_bundle_rules){ .include = include });
-    assert_non_null(strstr(notes, "'.env' travels with the job although"));
+    assert_non_null(strstr(notes, "'.env' is sent with the job although"));
     assert_non_null(strstr(notes, "'id_rsa' is left out"));
     none = chosen(here, (struct sw_bundle_rules){ .include = stars });
     assert_string_equal(none, "");

@@ -140,7 +140,7 @@ static void what_no_table_can_express_is_refused_here(void **state)
     static const struct { const char *job, *says; } bad[] = {
         { "{}", "no command" },
         { "{\"command\":\"\"}", "no command" },
-        { "{\"command\":\"x\",\"env\":{\"T\":\"v\"},\"secrets\":[\"T\"]}", "T is a secret" },
+        { "{\"command\":\"x\",\"env\":{\"T\":\"v\"},\"secrets\":[\"T\"]}", "T is both a secret" },
     };
 
     (void)state;

@@ -62,7 +62,7 @@ static void shared_sections_become_variables_of_every_job(void **state)
     sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
         .job = "env: {WANDB_MODE: online}\n",
         .profiles = "[wandb]\nproject = \"x\"\nmode = \"offline\"\nretries = 3\n"
-                    "WANDB_ENTITY = \"team\"\n\n[my-tool]\nlog-level = \"info\"\n" });
+                    "WANDB_ENTITY = \"team\"\n\n[my-tool]\nlog-level = \"info\"\n\n[prices]\nH100 = 2.5\n" });
 
     (void)state;
     expect_json(json_object_get(spec->job, "env"),
@@ -92,7 +92,7 @@ static void a_credential_in_a_profile_earns_a_warning(void **state)
 static const struct sw_option cluster_options[] = {
     { "hostname", SW_TEXTS, SW_CONNECTION }, { "transport", SW_TEXT, SW_CONNECTION }, { "user", SW_TEXT },
     { "identity", SW_TEXT, SW_CONNECTION }, { "base_dir", SW_TEXT, SW_CONNECTION }, { "partition", SW_TEXTS },
-    { "account", SW_TEXT }, { "setup", SW_TEXTS }, { "container_mounts", SW_TEXTS }, { "mem", SW_TEXT },
+    { "account", SW_TEXT }, { "setup_lines", SW_TEXTS }, { "container_mounts", SW_TEXTS }, { "mem", SW_TEXT },
     { "cpus_per_task", SW_WHOLE }, { "exclusive", SW_FLAG }, { 0 }
 };
 static const struct sw_option volume_fields[] = { { "source", SW_TEXT, .required = true }, { 0 } };
@@ -129,7 +129,8 @@ static const char nemo_run[] =
     "app_id = \"old\"\napp_secret = \"canary-8\"\nproject_name = \"team\"\nnodes = 2\ngpus_per_node = 0\n"
     "container_image = \"img\"\npvc_nemo_run_dir = \"/nemo_run\"\ndgxcloud_max_args_chars = 9000\n"
     "pvcs = [{ name = \"data\", path = \"/data\" }]\ndistributed_framework = \"PyTorch\"\n"
-    "[slurm]\nexecutor = \"slurm\"\naccount = \"a\"\npartition = \"batch\"\nrun_partition = \"interactive\"\n"
+    "[slurm]\nexecutor = \"slurm\"\naccount = \"a\"\npartition = \"batch\"\nrun_partition = "
+    "\"interactive\"\n"
     "batch_partition = \"backfill\"\ntunnel = \"ssh\"\nhost = \"login\"\nuser = \"me\"\n"
     "identity = \"~/.ssh/id\"\nremote_job_dir = \"/lustre/me\"\ntime = \"04:00:00\"\nntasks_per_node = 8\n"
     "gpus_per_node = 8\nmem = \"0\"\nexclusive = true\nmounts = [\"/lustre:/lustre\"]\n"
@@ -199,7 +200,7 @@ static void words_of_nemo_run_are_noted_once(void **state)
     (void)state;
     assert_int_equal(json_array_size(spec->warnings), 1);
     assert_string_equal(json_string_value(json_array_get(spec->warnings, 0)),
-        "profile [lepton_sft] has words of NeMo-Run: container_image is image, gpus_per_node is gpus, "
+        "profile [lepton_sft] uses NeMo-Run keys: container_image is image, gpus_per_node is gpus, "
         "shared_memory_size is shm, image_pull_secrets is image_pull_secret, node_reservation is "
         "reservation, mounts is volumes, env_vars is env; without effect here: nprocs_per_node, "
         "nemo_run_dir, workspace, ray_version, pip_extras");
@@ -227,7 +228,7 @@ static const struct { struct given given; const char *message; } mistakes[] = {
     { { .profile = "slurm", .profiles = "[slurm]\npartiton = \"x\"\n" },
       "env.toml:2:1: unknown key 'partiton' in profile [slurm] (did you mean 'partition'?)" },
     { { .profile = "slurm", .profiles = "[slurm]\nnodes = \"x\"\n" },
-      "env.toml:2:1: nodes: expected a whole number, found text" },
+      "env.toml:2:1: nodes: expected a whole number, found a string" },
     { { .profile = "slurm", .profiles = "[slurm]\nqos = \"x\"\n" },
       "env.toml:2:1: slurm.qos: 'x' is not one of normal, high" },
     { { .profile = "slurm_a",
@@ -240,9 +241,9 @@ static const struct { struct given given; const char *message; } mistakes[] = {
     { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = 3\n" },
       "env.toml:2:1: inherit: expected the name of a section, or a list of names" },
     { { .profile = "missing", .profiles = "[slurm]\n" },
-      "there is no profile [missing] in env.toml or ~/.config/slipway/profiles.toml" },
+      "no profile [missing] in env.toml or ~/.config/slipway/profiles.toml" },
     { { .profile = "missing" },
-      "there is no profile [missing] in env.toml or ~/.config/slipway/profiles.toml" },
+      "no profile [missing] in env.toml or ~/.config/slipway/profiles.toml" },
     { { .profile = "odd", .profiles = "[odd]\nA = \"1\"\n" },
       "profile [odd] belongs to no platform: add platform = \"NAME\" to it" },
     { { .profile = "odd", .profiles = "[odd]\nplatform = \"slrm\"\n" },
@@ -256,7 +257,7 @@ static const struct { struct given given; const char *message; } mistakes[] = {
       "env.toml:2:1: env.WANDB_LIST: expected text, found a list" },
     { { .profiles = "[wandb]\n\"a b\" = \"x\"\n" },
       "env.toml:2:1: env: 'WANDB_A B' is not the name of an environment variable" },
-    { { .profiles = "a = 1\n" }, "env.toml:1:1: 'a' stands outside of any section" },
+    { { .profiles = "a = 1\n" }, "env.toml:1:1: 'a' is outside any section" },
     { { .profiles = "[wandb]\ntoken_id = \"x\"\n", .job = "secrets: [WANDB_TOKEN_ID]\n" },
       "profile [wandb] env.toml:2: env.WANDB_TOKEN_ID: WANDB_TOKEN_ID is one of the secrets, "
       "and a secret has no value here" },

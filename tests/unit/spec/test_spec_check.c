@@ -7,7 +7,22 @@ static const struct { const char *job, *message; } mistakes[] = {
     /* unknown keys */
     { "gpu: 1\n", "job.yaml:1:1: unknown key 'gpu' (did you mean 'gpus'?)" },
     { "slrum: {}\n", "job.yaml:1:1: unknown key 'slrum' (did you mean 'slurm'?)" },
-    { "partition: x\n", "job.yaml:1:1: unknown key 'partition' (did you mean 'slurm.partition'?)" },
+    { "partition: x\n", "job.yaml:1:1: unknown key 'partition' (did you mean 'slurm.partition'? "
+                        "slipway help job slurm.partition)" },
+    { "accelerators: H100:8\n", "job.yaml:1:1: unknown key 'accelerators' (use 'gpus': slipway help job "
+                                "gpus)" },
+    { "run: ls\n", "job.yaml:1:1: unknown key 'run' (use 'command': slipway help job command)" },
+    { "envs: {A: 1}\nnum_nodes: 2\n",
+      "job.yaml:1:1: unknown key 'envs' (use 'env': slipway help job env)\n"
+      "job.yaml:2:1: unknown key 'num_nodes' (use 'nodes': slipway help job nodes)" },
+    { "resources: {gpu: 1}\n", "job.yaml:1:1: unknown key 'resources' (gpus, cpus and memory are keys of "
+                               "their own here: slipway help job gpus)" },
+    { "file_mounts: {}\n", "job.yaml:1:1: unknown key 'file_mounts' (use 'inputs': slipway help job "
+                           "inputs)" },
+    { "image_id: x\n", "job.yaml:1:1: unknown key 'image_id' (use 'image': slipway help job image)" },
+    { "commands: [x]\n", "job.yaml:1:1: unknown key 'commands' (use 'command': slipway help job command)" },
+    { "ntasks: 8\n", "job.yaml:1:1: unknown key 'ntasks' (the command starts once on each node, and "
+                     "'launcher' starts more: slipway help job launcher)" },
     { "zzzzzzzz: 1\n", "job.yaml:1:1: unknown key 'zzzzzzzz'" },
     { "retry: {maxx: 1}\n", "job.yaml:1:9: unknown key 'retry.maxx' (did you mean 'max'?)" },
     { "slurm: {partion: a}\n",
@@ -17,40 +32,40 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "inputs:\n  /a: {form: b}\n",
       "job.yaml:2:8: unknown key 'inputs./a.form' (did you mean 'from'?)\n"
       "job.yaml:2:3: inputs./a: 'from' is required" },
-    { "model: dino\n", "job.yaml:1:1: unknown key 'model' (a model is not known by its name here: give "
-                       "its 'image' and 'command')" },
-    { "action: train\n", "job.yaml:1:1: unknown key 'action' (an action is not known by its name here: "
-                         "write it into 'command')" },
+    { "model: dino\n", "job.yaml:1:1: unknown key 'model' (models have no names here: give 'image' and "
+                       "'command')" },
+    { "action: train\n", "job.yaml:1:1: unknown key 'action' (actions have no names here: write it in "
+                         "'command')" },
     /* variables that would be overridden */
     { "env: {WORLD_SIZE: 4}\n",
-      "job.yaml:1:7: env.WORLD_SIZE: Slipway sets it, so a value here would be overridden" },
+      "job.yaml:1:7: env.WORLD_SIZE: Slipway sets it and would override a value here" },
     { "env: {SLIPWAY_JOB_ID: x}\n",
-      "job.yaml:1:7: env.SLIPWAY_JOB_ID: Slipway sets it, so a value here would be overridden" },
+      "job.yaml:1:7: env.SLIPWAY_JOB_ID: Slipway sets it and would override a value here" },
     { "env: {CUDA_VISIBLE_DEVICES: 3}\n",
       "job.yaml:1:7: env.CUDA_VISIBLE_DEVICES: the GPUs that a job sees follow from 'gpus' (and "
       "local.gpu_ids), so a value here would be overridden" },
     /* wrong types */
-    { "- a\n", "job.yaml:1:1: a job is a map of keys such as 'command: ...'" },
+    { "- a\n", "job.yaml:1:1: a job is a mapping of keys such as 'command: ...'" },
     { "name: 3\n", "job.yaml:1:1: name: expected text, found a whole number (put it in quotes)" },
     { "command: [a]\n", "job.yaml:1:1: command: expected text, found a list" },
-    { "nodes: two\n", "job.yaml:1:1: nodes: expected a whole number, found text" },
+    { "nodes: two\n", "job.yaml:1:1: nodes: expected a whole number, found a string" },
     { "nodes: 1.5\n", "job.yaml:1:1: nodes: expected a whole number, found a number" },
-    { "cpus: many\n", "job.yaml:1:1: cpus: expected a number, found text" },
+    { "cpus: many\n", "job.yaml:1:1: cpus: expected a number, found a string" },
     { "retry: {avoid_bad_nodes: 1}\n",
       "job.yaml:1:9: retry.avoid_bad_nodes: expected true or false, found a whole number" },
-    { "retry: 3\n", "job.yaml:1:1: retry: expected a map, found a whole number" },
-    { "env: [A]\n", "job.yaml:1:1: env: expected a map of texts, found a list" },
+    { "retry: 3\n", "job.yaml:1:1: retry: expected a mapping, found a whole number" },
+    { "env: [A]\n", "job.yaml:1:1: env: expected a mapping of strings, found a list" },
     { "env:\n  A: [1]\n", "job.yaml:2:3: env.A: expected text, found a list" },
-    { "secrets: [~]\n", "job.yaml:1:11: secrets[0]: has no value (write \"\" for an empty text)" },
+    { "secrets: [~]\n", "job.yaml:1:11: secrets[0]: has no value (write \"\" for an empty string)" },
     { "memory: 64\n", "job.yaml:1:1: memory: 64 is 64 bytes, expected 1 MiB or more; did you mean 64GiB?" },
     { "shm: 4KiB\n", "job.yaml:1:1: shm: 4KiB is 4096 bytes, expected 1 MiB or more" },
-    { "secrets: {A: 1}\n", "job.yaml:1:1: secrets: expected a list of texts, found a map" },
-    { "inputs: [/a]\n", "job.yaml:1:1: inputs: expected a map, found a list" },
+    { "secrets: {A: 1}\n", "job.yaml:1:1: secrets: expected a list of strings, found a mapping" },
+    { "inputs: [/a]\n", "job.yaml:1:1: inputs: expected a mapping, found a list" },
     { "outputs: {/a: 3}\n",
       "job.yaml:1:11: outputs./a: expected text, found a whole number (put it in quotes)" },
-    { "slurm: 3\n", "job.yaml:1:1: slurm: expected a map, found a whole number" },
+    { "slurm: 3\n", "job.yaml:1:1: slurm: expected a mapping, found a whole number" },
     { "time: {h: 1}\n", "job.yaml:1:1: time: expected a duration such as 90s, 30m, 12h or 2d, "
-                        "found a map" },
+                        "found a mapping" },
     /* values that do not parse, or are out of range */
     { "time: soon\n", "job.yaml:1:1: time: 'soon' is not a duration such as 90s, 30m, 12h or 2d" },
     { "time: 0s\n", "job.yaml:1:1: time: out of range, expected 1s or more" },
@@ -82,7 +97,7 @@ static const struct { const char *job, *message; } mistakes[] = {
                                    "as 30s, or a range such as 30s..10m" },
     { "python: {venv: v}\n", "job.yaml:1:10: python: 'script' is required" },
     { "command: x\npython: {script: y}\n",
-      "job.yaml:2:1: 'command' and 'python' both say what to run: keep one" },
+      "job.yaml:2:1: 'command' and 'python' both set what to run: keep one" },
     /* secrets, platforms, contradictions */
     { "secrets: [A]\nenv: {A: hidden}\n",
       "job.yaml:2:7: env.A: A is one of the secrets, and a secret has no value here" },
@@ -160,7 +175,7 @@ static void an_error_points_to_the_schema(void **state)
     (void)state;
     assert_null(resolve(&(struct given){ .job = "gpu: 1\n" }, &err));
     assert_int_equal(err.code, SW_E_SPEC);
-    assert_non_null(strstr(err.hint, "slipway schema"));
+    assert_non_null(strstr(err.hint, "slipway help job KEY"));
 }
 
 static void odd_words_are_shown_harmlessly(void **state)

@@ -63,16 +63,16 @@ static const struct {
     { "command: x\nargs: {data: a}\nconfig_inputs:\n  dota: {}\n",
       "job.yaml:4:3: config_inputs: 'dota' is not one of the args (did you mean 'data'?)" },
     { "command: x\nconfig: {a: 1}\nargs: {b: 1}\n",
-      "job.yaml:3:8: args: a command reads a config or gets options: 'config' and 'args' do not go "
-      "together" },
+      "job.yaml:3:8: args: use 'config' or 'args', not both" },
     { "command: x\nconfig_inputs: [a]\n",
       "job.yaml:2:17: config_inputs and config_outputs name places of 'config' or 'args', and the "
       "job has neither" },
     { "command: x\nargs: {a: {b: 1}}\n",
-      "job.yaml:2:12: args: 'a' is a map: an option has one value, or a list" },
+      "job.yaml:2:12: args: 'a' is a mapping: an option takes one value or a list" },
     { "command: x\nargs: {a: }\n",
-      "job.yaml:2:8: args: 'a' has no value (an option without one belongs into 'flags')" },
-    { "command: x\nargs: [a]\n", "job.yaml:2:1: args: expected a map of options, each becomes --NAME VALUE" },
+      "job.yaml:2:8: args: 'a' has no value (put an option without one in 'flags')" },
+    { "command: x\nargs: [a]\n", "job.yaml:2:1: args: expected a mapping of options, each becomes --NAME "
+                                 "VALUE" },
     { "command: x\nconfig: {a: s3://b/a, i: s3://b/i/}\nconfig_inputs:\n"
       "  i: {selective: {annotation: a, keys: [f]}}\n  a: {}\n",
       "job.yaml:4:19: config_inputs: 'i' selects by an annotation that has to be declared before it" },
@@ -92,7 +92,8 @@ static const struct {
     { "command: x\ninputs: {/i: {from: s3://b/i/, selective: {annotation: /no, keys: [f]}}}\n",
       "inputs: '/i' selects by an annotation that has to be an input declared before it" },
     { "command: x\nconfig_format: toml\nconfig: {a: {b: null, c: [1, null], d: 1}}\n",
-      "job.yaml:3:14: config.a.b: has no value, which TOML cannot say (config_format: yaml and json can)\n"
+      "job.yaml:3:14: config.a.b: has no value, which TOML cannot express (config_format: yaml and json "
+      "can)\n"
       "job.yaml:3:23: config.a.c[1]: has no value" },
     { "command: x\ncache: lustre\n", "job.yaml:2:1: cache: 'lustre' is not an absolute path without '..'" },
     { "command: x\ncode: {recipe: a/b}\n", "'a/b' is not the name of a folder below recipes/" },

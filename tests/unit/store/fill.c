@@ -27,12 +27,12 @@ static const char SQL_SPREAD[] =
 static const char *const names[] = { "train", "evaluate", "export", "distill" };
 static const char *const platforms[] = { "local", "slurm", "kubernetes" };
 
-static int add(struct sw_store *store, size_t i, size_t count, json_t *plan, json_t *labels,
+static int add(struct sw_store *store, size_t i, size_t count, json_t *plan, json_t *brief, json_t *labels,
                int64_t now_ms, struct sw_error *err)
 {
     struct sw_job job = { .name = (char *)names[i % SW_COUNT(names)],
                           .platform = (char *)platforms[i % SW_COUNT(platforms)],
-                          .results_dir = (char *)"/results", .plan = plan,
+                          .results_dir = (char *)"/results", .plan = plan, .brief = brief,
                           .labels = i % 5 ? NULL : labels,
                           .keep_ms = i % 2 ? 86400000 : 0 };
 
@@ -48,12 +48,15 @@ int fill_store(struct sw_store *store, size_t count, struct sw_error *err)
         SW_STR("image", "nvcr.io/nvidia/tao/tao-toolkit:6.26.3-pyt"),
         SW_STR("command", "dino train -e /config/spec.yaml"), SW_INT("gpus", 8),
         SW_INT("nodes", 2), SW_STR("results_dir", "/results"));
+    sw_auto(json) json_t *brief = sw_json_object(
+        SW_STR("command", "dino train -e /config/spec.yaml"), SW_INT("gpus", 8), SW_STR("gpu_type", "H100"),
+        SW_INT("nodes", 2), SW_STR("user", "ann"));
     int64_t now_ms = sw_now_ms();
 
     if (store_begin(&work, store, STORE_DURABLE, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (add(store, i, count, plan, labels, now_ms, err) < 0)
+        if (add(store, i, count, plan, brief, labels, now_ms, err) < 0)
             return -1;
     if (store_exec(store, SQL_SPREAD, err) < 0)
         return -1;

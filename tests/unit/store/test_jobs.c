@@ -214,6 +214,69 @@ static void details_that_changed_are_read_anew_and_others_are_shared(void **stat
     assert_true(json_equal(changed, two));
 }
 
+/* ---- what ran ----------------------------------------------------------------------------------- */
+
+static void add_with_diff(struct store_fixture *here, const char *id, const char *diff)
+{
+    sw_auto(json) json_t *origin = sw_json_object(SW_STR("user", "ann"));
+    sw_auto(json) json_t *request = sw_json_object(SW_STR("base_dir", "/w"));
+    struct sw_job job = { .name = (char *)"train", .platform = (char *)"local", .origin = origin,
+                          .request = request, .diff = diff };
+
+    snprintf(job.id, sizeof job.id, "%s", id);
+    assert_ok(sw_store_add(here->store, &job, &here->err));
+}
+
+static void expect_diff(struct store_fixture *here, const char *id, const char *expected)
+{
+    sw_autofree char *diff = sw_store_diff(here->store, id, &here->err);
+
+    assert_non_null(diff);
+    assert_string_equal(diff, expected);
+}
+
+static void origin_and_request_are_read_back(void **state)
+{
+    struct store_fixture *here = *state;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    add_with_diff(here, ID, NULL);
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_string_equal(sw_json_str(job.origin, "user"), "ann");
+    assert_string_equal(sw_json_str(job.request, "base_dir"), "/w");
+    expect_diff(here, ID, "");
+    assert_null(sw_store_diff(here->store, "none-aaaaaaaa", &here->err));
+    assert_int_equal(here->err.code, SW_E_NOT_FOUND);
+}
+
+static void a_diff_is_kept_once_and_goes_with_its_last_job(void **state)
+{
+    struct store_fixture *here = *state;
+
+    add_with_diff(here, "one-aaaaaaaa", "+2\n");
+    add_with_diff(here, "two-aaaaaaaa", "+2\n");
+    add_with_diff(here, "three-aaaaaaaa", "+3\n");
+    assert_int_equal(number(here, "SELECT count(*) FROM diffs"), 2);
+    expect_diff(here, "two-aaaaaaaa", "+2\n");
+    assert_ok(sw_store_forget(here->store, "one-aaaaaaaa", &here->err));
+    expect_diff(here, "two-aaaaaaaa", "+2\n");
+    assert_ok(sw_store_forget(here->store, "two-aaaaaaaa", &here->err));
+    assert_int_equal(number(here, "SELECT count(*) FROM diffs"), 1);
+    assert_ok(sw_store_forget(here->store, "three-aaaaaaaa", &here->err));
+    assert_int_equal(number(here, "SELECT count(*) FROM diffs"), 0);
+}
+
+static void a_diff_that_cannot_be_read_is_no_empty_one(void **state)
+{
+    struct store_fixture *here = *state;
+
+    add_with_diff(here, ID, "+2\n");
+    assert_int_equal(sqlite3_exec(here->store->db, "ALTER TABLE diffs RENAME TO gone", NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_null(sw_store_diff(here->store, ID, &here->err));
+    assert_int_equal(here->err.code, SW_E_STORE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +291,9 @@ int main(void)
         STORE_TEST(a_damaged_document_is_reported_and_not_taken_for_none),
         STORE_TEST(many_are_read_at_once_and_those_that_are_gone_are_left_out),
         STORE_TEST(details_that_changed_are_read_anew_and_others_are_shared),
+        STORE_TEST(origin_and_request_are_read_back),
+        STORE_TEST(a_diff_is_kept_once_and_goes_with_its_last_job),
+        STORE_TEST(a_diff_that_cannot_be_read_is_no_empty_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,8 @@ static const struct {
     { "a platform", { .platform = "local" }, (MANY + 2) / 3 - (MANY + 20) / 60 },
     { "a platform and a name", { .platform = "local", .name = "train" }, (MANY + 11) / 12 },
     { "ended long ago", { .ended_before_ms = 1 }, 0 },
+    { "created since ever", { .created_since_ms = 1 }, MANY },
+    { "created in the far future", { .created_since_ms = INT64_MAX, .name = "train" }, 0 },
 };
 
 static void every_filter_finds_exactly_its_jobs_newest_first(void **state)
@@ -164,6 +166,16 @@ static void every_filter_finds_exactly_its_jobs_newest_first(void **state)
         if (count != (int64_t)answers[i].expected)
             fail_msg("%s: counted %lld", answers[i].claim, (long long)count);
     }
+}
+
+static void jobs_created_since_the_tenth_are_ten(void **state)
+{
+    const struct sw_job_filter newest = { .limit = 10 };
+    const struct heard ten = list(&newest);
+    const struct sw_job_filter since = { .created_since_ms = ten.last_created_ms };
+
+    (void)state;
+    assert_int_equal(list(&since).count, 10);
 }
 
 static void pages_join_without_gap_or_overlap(void **state)
@@ -259,16 +271,45 @@ static void only_finished_jobs_past_their_keep_time_are_expired(void **state)
     assert_int_equal(found.count, 1);
 }
 
+static int note_row(void *context, const struct sw_job *job)
+{
+    json_array_append_new(context, sw_json_object(SW_SUB_COPY("brief", job->brief), SW_SUB_COPY("labels",
+        job->labels)));
+    return 0;
+}
+
+static void a_row_has_its_labels_and_what_is_shown_of_its_plan(void **state)
+{
+    struct store_fixture *here = *state;
+    sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "a \"b\", c"), SW_STR("empty", ""));
+    sw_auto(json) json_t *brief = sw_json_object(SW_STR("command", "train"), SW_INT("gpus", 8));
+    sw_auto(json) json_t *rows = json_array();
+    struct sw_job job = { .name = (char *)"train", .platform = (char *)"local", .labels = labels,
+        .brief = brief };
+
+    assert_ok(add_job(here->store, "bare-aaaaaaaa", &here->err));
+    snprintf(job.id, sizeof job.id, "full-aaaaaaaa");
+    assert_ok(sw_store_add(here->store, &job, &here->err));
+    assert_ok(sw_store_list(here->store, &(struct sw_job_filter){ 0 }, note_row, rows, &here->err));
+    assert_int_equal(json_array_size(rows), 2);
+    assert_true(json_equal(json_object_get(json_array_get(rows, 0), "labels"), labels));
+    assert_true(json_equal(json_object_get(json_array_get(rows, 0), "brief"), brief));
+    assert_int_equal(json_object_size(json_object_get(json_array_get(rows, 1), "labels")), 0);
+    assert_null(json_object_get(json_array_get(rows, 1), "brief"));
+}
+
 int main(void)
 {
     const struct CMUnitTest many[] = {
         cmocka_unit_test(every_list_walks_an_index_in_its_order),
         cmocka_unit_test(every_filter_finds_exactly_its_jobs_newest_first),
+        cmocka_unit_test(jobs_created_since_the_tenth_are_ten),
         cmocka_unit_test(pages_join_without_gap_or_overlap),
         cmocka_unit_test(a_listener_may_stop),
     };
     const struct CMUnitTest few[] = {
         STORE_TEST(a_listener_may_use_the_store),
+        STORE_TEST(a_row_has_its_labels_and_what_is_shown_of_its_plan),
         STORE_TEST(only_finished_jobs_past_their_keep_time_are_expired),
     };
 

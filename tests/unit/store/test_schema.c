@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_schema.c - many make the tables at once; a file of another version is not touched.
+ * test_schema.c - many make the tables at once; a file of the version before is upgraded, others are not
+ * touched.
  */
 #include "store_test.h"
 
 #include <sys/wait.h>
 
 static const char ID[] = "job-aaaaaaaa";
+enum { OLDEST = 7 };                 /* the first version that is upgraded */
 
 /* The names in the file's own CHECKs are those of core/state.c, no more and no fewer. */
 static void the_file_knows_every_state_and_no_other(void **state)
@@ -64,7 +66,94 @@ static void a_file_made_by_a_newer_slipway_is_not_touched(void **state)
 
 static void a_file_made_by_an_older_slipway_is_not_touched(void **state)
 {
-    a_file_of_another_version_is_not_touched(*state, STORE_VERSION - 1, "made by an older Slipway");
+    a_file_of_another_version_is_not_touched(*state, OLDEST - 1, "made by an older Slipway");
+}
+
+/* ---- a file of the version before ----------------------------------------------------------------- */
+
+/* What later versions added is taken away again. */
+#define TO_VERSION_8                                                                             \
+    "ALTER TABLE documents DROP COLUMN request; ALTER TABLE jobs DROP COLUMN brief;"             \
+    "PRAGMA user_version = 8;"
+#define TO_VERSION_7                                                                             \
+    TO_VERSION_8 "DROP TRIGGER diffs_unused; DROP INDEX documents_by_diff;"                      \
+    "ALTER TABLE documents DROP COLUMN diff; ALTER TABLE documents DROP COLUMN origin; DROP TABLE diffs;" \
+    "PRAGMA user_version = 7"
+
+static const char SQL_SHAPE[] =
+    "SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || CASE type WHEN 'table' "
+    "THEN"
+    " (SELECT group_concat(n, ',') FROM (SELECT name || ' ' || type AS n FROM pragma_table_info(m.name) "
+    "ORDER BY n))"
+    " ELSE sql END AS line FROM sqlite_schema AS m WHERE sql IS NOT NULL ORDER BY line)";
+
+static char *text_of(struct store_fixture *here, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    char *text;
+
+    assert_int_equal(sqlite3_prepare_v2(here->store->db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    text = sw_strdup((const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return text;
+}
+
+static void make_older(struct store_fixture *here, const char *script)
+{
+    sqlite3 *db = here->store->db;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    sqlite3_exec(db, "PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
+    if (sqlite3_exec(db, script, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    sw_store_close(sw_take(here->store));
+}
+
+static void is_upgraded(struct store_fixture *here, const char *script)
+{
+    sw_autofree char *fresh = text_of(here, SQL_SHAPE), *upgraded = NULL;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sw_autofree char *diff = NULL;
+
+    make_older(here, script);
+    here->store = sw_store_open(here->dir, false, &here->err);
+    assert_non_null(here->store);
+    assert_int_equal(number(here, "PRAGMA user_version"), STORE_VERSION);
+    upgraded = text_of(here, SQL_SHAPE);
+    assert_string_equal(upgraded, fresh);
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_null(job.origin);
+    assert_null(job.request);
+    diff = sw_store_diff(here->store, ID, &here->err);
+    assert_string_equal(diff, "");
+    assert_ok(add_job(here->store, "new-aaaaaaaa", &here->err));
+    reopen(here);
+    assert_int_equal(number(here, "SELECT count(*) FROM jobs"), 2);
+}
+
+static void a_file_of_version_7_becomes_one_of_this_version(void **state)
+{
+    is_upgraded(*state, TO_VERSION_7);
+}
+
+static void a_file_of_version_8_becomes_one_of_this_version(void **state)
+{
+    is_upgraded(*state, TO_VERSION_8);
+}
+
+static void a_file_of_version_7_that_may_only_be_read_is_not_touched(void **state)
+{
+    struct store_fixture *here = *state;
+
+    make_older(here, TO_VERSION_7);
+    here->store = sw_store_open(here->dir, true, &here->err);
+    assert_null(here->store);
+    assert_int_equal(here->err.code, SW_E_STORE);
+    assert_says("made by an older Slipway");
+    assert_non_null(strstr(here->err.hint, "upgrades it"));
+    here->store = sw_store_open(here->dir, false, &here->err);
+    assert_non_null(here->store);
 }
 
 /* ---- many openers at once ------------------------------------------------------------------- */
@@ -117,13 +206,30 @@ static void many_may_make_the_store_at_once(void **state)
     }
 }
 
+static void many_may_upgrade_the_store_at_once(void **state)
+{
+    struct store_fixture *here = *state;
+
+    make_older(here, TO_VERSION_7);
+    here->store = sw_store_open(here->dir, false, &here->err);
+    assert_ok(sw_store_forget(here->store, ID, &here->err));
+    assert_int_equal(sqlite3_exec(here->store->db, "PRAGMA foreign_keys = OFF", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(here->store->db, TO_VERSION_7, NULL, NULL, NULL), SQLITE_OK);
+    sw_store_close(sw_take(here->store));
+    open_from_many_processes(here);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(the_file_knows_every_state_and_no_other),
         STORE_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
         STORE_TEST(a_file_made_by_an_older_slipway_is_not_touched),
+        STORE_TEST(a_file_of_version_7_becomes_one_of_this_version),
+        STORE_TEST(a_file_of_version_8_becomes_one_of_this_version),
+        STORE_TEST(a_file_of_version_7_that_may_only_be_read_is_not_touched),
         STORE_TEST(many_may_make_the_store_at_once),
+        STORE_TEST(many_may_upgrade_the_store_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void a_foreign_database_is_left_alone(void **state)
     assert_int_equal(sqlite3_exec(other, "CREATE TABLE jobs (mine)", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(other);
     before = bytes_of(db);
-    assert_cannot_open(here, SW_E_STORE, "not a job store of ours");
+    assert_cannot_open(here, SW_E_STORE, "not a job store");
     assert_unchanged(db, before);
 }
 
@@ -432,7 +432,7 @@ static void a_lock_held_too_long_has_its_own_message(void **state)
     assert_non_null(store);
     assert_int_equal(sqlite3_exec(here->store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL), 0);
     assert_refused(add_job(store, "other-aaaaaaaa", &here->err), SW_E_STORE);
-    assert_says("kept it locked for too long");
+    assert_says("has locked it for too long");
     assert_true(strstr(here->err.hint, "fuser") != NULL);
     /* Readers never wait. */
     assert_ok(sw_store_get(store, ID, SW_COLUMNS_LIST, &job, &here->err));

@@ -218,6 +218,23 @@ static void where_it_runs_is_learnt_even_while_canceling(void **state)
     assert_string_equal(job.remote_id, "4711");
 }
 
+static void the_image_is_remembered_beside_what_the_submit_said(void **state)
+{
+    struct store_fixture *here = *state;
+    sw_auto(json) json_t *details = sw_json_object(SW_STR("engine", "job"));
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    struct sw_observation seen = observation(ID, SW_RUNNING);
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_submitted(here->store, ID, "r", details, NULL, &here->err));
+    snprintf(seen.image_digest, sizeof seen.image_digest, "sha256:1");
+    assert_ok(sw_store_saw(here->store, &seen, NULL, sw_now_ms(), NULL, &here->err));
+    saw(here, ID, SW_COMPLETE);                      /* an observation without it takes nothing away */
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_string_equal(sw_json_str(job.details, "engine"), "job");
+    assert_string_equal(sw_json_str(job.details, "image_digest"), "sha256:1");
+}
+
 static void whether_an_observation_is_news_needs_no_store(void **state)
 {
     struct store_fixture *here = *state;
@@ -367,6 +384,7 @@ int main(void)
         STORE_TEST(an_observation_of_an_older_attempt_is_ignored),
         STORE_TEST(a_job_that_was_removed_meanwhile_is_no_error),
         STORE_TEST(where_it_runs_is_learnt_even_while_canceling),
+        STORE_TEST(the_image_is_remembered_beside_what_the_submit_said),
         STORE_TEST(whether_an_observation_is_news_needs_no_store),
         STORE_TEST(refreshing_a_thousand_jobs_is_one_transaction_or_none),
         STORE_TEST(a_batch_is_written_whole_or_not_at_all),

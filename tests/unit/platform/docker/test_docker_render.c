@@ -318,7 +318,7 @@ static void a_mount_that_only_this_machine_understands_is_refused_for_a_remote_e
         scene->plan->mounts = json_pack("[s]", sources[i]);
         mounts = docker_mounts(scene->plan, &scene->site, &err);
         assert_null(mounts);
-        assert_non_null(strstr(err.hint, "from / on"));
+        assert_non_null(strstr(err.hint, "absolute path"));
     }
 }
 
@@ -348,6 +348,27 @@ static void a_results_folder_of_the_users_own_gets_one_folder_per_job(void **sta
     assert_string_equal(own, "/exp");
 }
 
+static void an_image_is_known_by_the_digest_of_its_repository_or_by_its_id(void **state)
+{
+#define SUM(digit) "sha256:" digit "123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    static const struct { const char *inspected, *digest; } rows[] = {
+        { "{\"Id\":\"" SUM("1") "\",\"RepoDigests\":[\"host:5000/app@" SUM("2") "\"]}", SUM("2") },
+        { "{\"Id\":\"" SUM("1") "\",\"RepoDigests\":[]}", SUM("1") },
+        { "{\"Id\":\"" SUM("1") "\",\"RepoDigests\":null}", SUM("1") },
+        { "{}", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(json) json_t *inspected = json_loads(rows[i].inspected, 0, NULL);
+        struct docker_base base = { 0 };
+
+        docker_base_read(&base, inspected);
+        assert_string_equal(base.digest, rows[i].digest);
+        docker_base_done(&base);
+    }
+}
+
 int main(void)
 {
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -362,6 +383,7 @@ int main(void)
         CLAIM(a_rank_of_three),
         CLAIM(results_in_a_volume_and_a_read_only_root),
         CLAIM(the_payload_of_the_runner),
+        CLAIM(an_image_is_known_by_the_digest_of_its_repository_or_by_its_id),
         CLAIM(the_network),
         CLAIM(names_derive_from_the_id),
         CLAIM(a_mount_that_makes_no_sense_is_refused),

@@ -107,10 +107,10 @@ static void the_lower_version_of_both_is_spoken(void **state)
 static void what_cannot_be_spoken_with_is_reported(void **state)
 {
     static const struct { const char *ping; enum sw_code code; const char *message, *hint; } cases[] = {
-        { PING("Api-Version: 1.39\r\n"), SW_E_UNSUPPORTED, "speaks Docker API 1.39", "19.03" },
-        { PING("Server: nginx\r\n"), SW_E_REFUSED, "does not answer like a Docker engine",
-          "the test names another kind of server" },
-        { PING("Api-Version: two\r\n"), SW_E_REFUSED, "does not answer like a Docker engine", "" },
+        { PING("Api-Version: 1.39\r\n"), SW_E_UNSUPPORTED, "supports Docker API 1.39", "19.03" },
+        { PING("Server: nginx\r\n"), SW_E_REFUSED, "is not a Docker engine",
+          "the test points to another kind of server" },
+        { PING("Api-Version: two\r\n"), SW_E_REFUSED, "is not a Docker engine", "" },
         { "HTTP/1.1 500 Oops\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n"
           "{\"message\":\"down\"}", SW_E_UNREACHABLE, "Docker says: down", "" },
         { "HTTP/1.1 403 No\r\nContent-Length: 9\r\n\r\nforbidden", SW_E_CREDENTIAL,

@@ -39,15 +39,15 @@ static void ends_are_distinguished(void **state)
             .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "restart",
           "its container was stopped from outside: the engine went down" },
         { { .end = { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1, .rank = 1 } },
-          SW_ERROR, "stopped", "the container of rank 1 was stopped from outside; whether by hand or by an "
-          "engine that went down is not known any more" },
+          SW_ERROR, "stopped", "the container of rank 1 was stopped from outside; whether by hand or by "
+                               "an engine that went down is unknown" },
         { { .end = { .exit_code = 143, .stopped = true, .failed = "outputs", .message = "late",
                      .failed_peer = -1, .rank = -1 }, .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR,
           "restart", "its container was stopped from outside: the engine went down" },
         { { .end = { .exit_code = 137, .signal = 9, .by_hand = true, .failed_peer = -1, .rank = -1 } },
           SW_CANCELED, "canceled", "it was stopped by hand on the engine" },
         { { .end = { .exit_code = 255, .failed_peer = -1, .rank = -1 }, .engine = DOCKER_ENGINE_CAME_LATER },
-          SW_ERROR, "restart", "the engine died under it and lost its container" },
+          SW_ERROR, "restart", "the engine failed and lost its container" },
         { { .end = { .exit_code = 255, .failed_peer = -1, .rank = -1 }, .engine = DOCKER_ENGINE_STAYED },
           SW_ERROR, "exit", "exited with code 255" },
         { { .end = { .exit_code = 255, .failed_peer = -1, .rank = -1 } }, SW_ERROR, "exit",
@@ -55,7 +55,7 @@ static void ends_are_distinguished(void **state)
         { { .end = { .exit_code = 255, .reported = true, .failed_peer = -1, .rank = -1 },
             .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "exit", "exited with code 255" },
         { { .end = SW_RUN_END_INIT, .gone = true }, SW_ERROR, "removed", "its container is gone, and the "
-          "engine no longer knows who removed it; how far it came is not known" },
+            "engine no longer knows who removed it; how far it got is unknown" },
         { { .end = { .exit_code = SW_NO_EXIT_CODE, .by_hand = true, .rank = 2, .failed_peer = -1 },
             .gone = true }, SW_CANCELED, "canceled",
           "the container of rank 2 was removed by hand on the engine" },

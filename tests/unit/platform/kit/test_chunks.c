@@ -127,7 +127,7 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     assert_int_equal(sw_chunks_put(env, "P", bytes, 30000, &limits, &err), -1);
     assert_int_equal(err.code, SW_E_SPEC);
-    assert_non_null(strstr(err.message, "too large for moon"));
+    assert_non_null(strstr(err.message, "too large to send to moon"));
     assert_int_equal(json_object_size(env), 0);
 }
 

@@ -18,7 +18,7 @@
 #include "platform/kit/log.h"
 #include "platform/kit/spool.h"
 
-#define GAP "slipway: a part of the log may be missing here: the platform does not have it any more\n"
+#define GAP "slipway: a part of the log may be missing here: the platform no longer has it\n"
 
 static const int64_t SECOND = 1000000000, BEGAN = 1700000000;
 

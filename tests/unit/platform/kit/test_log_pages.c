@@ -79,9 +79,8 @@ static void pages_follow_one_another_and_no_line_comes_twice(void **state)
 static void a_page_of_a_single_moment_says_that_lines_may_be_missing(void **state)
 {
     (void)state;
-    expect(one_moment, 2, 0, "a\nb\nslipway: more lines of this moment are kept than are handed "
-                             "out; some may be "
-                             "missing here\nd\n");
+    expect(one_moment, 2, 0, "a\nb\nslipway: the platform returns only part of the lines of this moment; "
+                             "some may be missing here\nd\n");
 }
 
 static void the_last_lines_are_the_last(void **state)

@@ -271,7 +271,7 @@ static void a_refusal_names_the_key_of_the_job_file(void **state)
         { "{\"kind\":\"Status\",\"message\":\"it is invalid\",\"details\":{\"causes\":"
           "[{\"field\":\"spec.containers[0].image.name\",\"message\":\"x\"}]}}",
           "Moon says: it is invalid: spec.containers[0].image.name: x (job file: image)",
-          "`image` in the job file decides it" },
+          "set by `image` in the job file" },
         { "{\"kind\":\"Status\",\"message\":\"Job \\\"j\\\" is invalid: [...]\",\"details\":{\"causes\":["
           "{\"reason\":\"FieldValueRequired\",\"field\":\"spec.containers[0].image\","
           "\"message\":\"Required value\"},"
@@ -281,9 +281,9 @@ static void a_refusal_names_the_key_of_the_job_file(void **state)
           "Moon says: Job \"j\" is invalid: spec.containers[0].image: Required value (job file: image); "
           "spec.gpus[nvidia.com/gpu]: FieldValueInvalid (job file: gpus); "
           "spec.gpus: Too many (job file: gpus); spec.other: Odd",
-          "`image`, `gpus` in the job file decide it" },
+          "set by `image`, `gpus` in the job file" },
         { "{\"detail\":[{\"loc\":[\"body\",\"spec\",\"gpus\"],\"msg\":\"too many\"}]}",
-          "Moon says: too many (spec.gpus)", "`gpus` in the job file decides it" },
+          "Moon says: too many (spec.gpus)", "set by `gpus` in the job file" },
         { "{\"error\":{\"message\":\"spec.other is odd\",\"field\":\"spec.other\"}}",
           "Moon says: spec.other is odd", "" },
     };

@@ -187,19 +187,19 @@ static void a_flood_is_refused_and_a_long_complaint_is_cut(void **state)
 static void answers_are_taken_whole_or_refused(void **state)
 {
     static const struct { const char *text, *why; } rows[] = {
-        { "", "no JSON" },
-        { "[]", "no JSON" },
+        { "", "not JSON" },
+        { "[]", "not JSON" },
         { "{\"kind\":\"ExecCredential\"}", "neither a token nor a certificate" },
         { ANSWER("{}"), "neither a token nor a certificate" },
         { ANSWER("{\"token\":5}"), "neither a token nor a certificate" },
         { ANSWER("{\"token\":\"a\\r\\nX-Other: b\"}"), "more than one line" },
         { ANSWER("{\"clientCertificateData\":\"c\"}"), "certificate without its key" },
         { ANSWER("{\"clientKeyData\":\"k\",\"token\":\"t\"}"), "without" },
-        { ANSWER("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "no time" },
+        { ANSWER("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "invalid expirationTimestamp" },
         { "{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"kind\":\"ExecCredential\",\"status\":"
           "{\"token\":\"t\"}}", "another apiVersion" },
         { "{\"apiVersion\":\"" API "\",\"kind\":\"Token\",\"status\":{\"token\":\"t\"}}",
-          "no ExecCredential" },
+          "not an ExecCredential" },
         { ANSWER("{\"token\":\"t\"}"), NULL },
         { ANSWER("{\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}"), NULL },
     };

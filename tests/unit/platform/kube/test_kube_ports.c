@@ -60,7 +60,7 @@ static void what_went_wrong_is_said_at_the_end(void **state)
 {
     static const struct { const char *scenario, *words; } rows[] = {
         { "port-refused", "connection refused" }, { "port-channels-refused", "connection refused" },
-        { "port-cut", "was cut" }, { "port-no-spdy", "no SPDY" },
+        { "port-cut", "was cut" }, { "port-no-spdy", "not SPDY" },
     };
 
     (void)state;

@@ -192,7 +192,7 @@ static void only_what_can_never_fit_is_refused(void **state)
     static const struct { struct asked asked; const char *message, *hint; } cases[] = {
         { { .limits = "'nvidia.com/gpu':'8'", .nodes = 4 }, NULL, NULL },      /* two on the cordoned one */
         { { .limits = "'nvidia.com/gpu':'8'", .nodes = 5 },
-          "needs 5 x 8 nvidia.com/gpu; there is room for 4, were all nodes empty "
+          "needs 5 x 8 nvidia.com/gpu; 4 fit if all nodes were empty "
           "(4 of 6 nodes match, 1 tainted, 1 not ready)", "autoscaler" },
         { { .limits = "'nvidia.com/gpu':'8'", .nodes = 5, .options = "{'autoscaler':true}" }, NULL, NULL },
         { { .limits = "'nvidia.com/gpu':'32'" },
@@ -201,7 +201,7 @@ static void only_what_can_never_fit_is_refused(void **state)
           "8 nvidia.com/gpu + 65 CPUs + 1 TiB of memory; the largest matching node has 64 CPUs and "
           "512 GiB of memory", NULL },
         { { .limits = "'nvidia.com/gpu':'1'", .pod = ",'nodeSelector':{'pool':'none'}" },
-          "room for 0, were all nodes empty (0 of 6 nodes match, 6 not selected)", NULL },
+          "0 fit if all nodes were empty (0 of 6 nodes match, 6 not selected)", NULL },
         { { .limits = "'amd.com/gpu':'1'", .options = "{'gpu_resource':'amd.com/gpu'}" },
           "none of the cluster's 6 nodes has amd.com/gpu",
           "the cluster has nvidia.com/gpu; set kubernetes.gpu_resource" },

@@ -74,7 +74,7 @@ static void every_story_has_one_state(void **state)
           "exited with code 3" },
         { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':137,"
           "'reason':'OOMKilled'"))
-          "]", SW_ERROR, "memory", "out of memory: the kernel ended a process of the job" },
+          "]", SW_ERROR, "memory", "out of memory: the kernel killed a process of the job" },
         { JOB("1", FAILED("PodFailurePolicy")), "[" POD("0", "00", "Failed", ENDED("'exitCode':128,"
           "'reason':'StartError',"
           "'message':'exec: no such file'")) "]", SW_ERROR, "start", "exec: no such file" },
@@ -108,26 +108,26 @@ static void every_story_has_one_state(void **state)
           "rank 1 exited with code 7" },
         { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Failed", EXIT("7",
           "09")) "]",
-          SW_RUNNING, "ending", "rank 1 failed; the others are being ended" },
+          SW_RUNNING, "ending", "rank 1 failed; the others are being stopped" },
         { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Running", RUNNING) "]",
           SW_RUNNING,
           "", "" },
         { JOB("2", ""), "[" POD("0", "00", "Running", RUNNING) "," POD("1", "00", "Pending", "") "]",
           SW_PENDING,
-          "starting", "rank 1: its container is being made on n1" },
+          "starting", "rank 1: its container is being created on n1" },
         { JOB("2", ""), "[" POD("1", "00", "Running", RUNNING) "]", SW_PENDING, "starting",
-          "the pod of rank 0 is not there yet" },
-        { JOB("1", ""), "[]", SW_PENDING, "starting", "its pods are not made yet" },
+          "the pod of rank 0 does not exist yet" },
+        { JOB("1", ""), "[]", SW_PENDING, "starting", "its pods are not created yet" },
         { JOB("1", ""), "[" POD("0", "00", "Failed", EXIT("7", "09")) "]", SW_RUNNING, "ending",
-          "its pods have ended; the cluster is writing that down" },
+          "its pods have finished; the cluster is recording it" },
         { JOB("1", ""), "[" POD("0", "00", "Failed", TAKEN("EvictionByEvictionAPI")) "]", SW_PENDING,
           "preempted",
-          "it was evicted: its node is being emptied; it is started again" },
+          "it was evicted: its node is being emptied; it is being restarted" },
         { "{" NAMED "}},'spec':{'suspend':true}}", "[]", SW_PAUSED, "paused", "it is suspended on the "
           "cluster" },
         { "{'metadata':{'uid':'u1','labels':{'kueue.x-k8s.io/queue-name':'q'},"
           "'annotations':{'slipway.sent':'1'}},"
-          "'spec':{'suspend':true}}", "[]", SW_PENDING, "queue", "it waits for Kueue to admit it" },
+          "'spec':{'suspend':true}}", "[]", SW_PENDING, "queue", "it is waiting for Kueue to admit it" },
     };
 
     (void)state;
@@ -241,6 +241,26 @@ static void events_are_wanted_only_where_they_explain(void **state)
     }
 }
 
+/* Also of an object that was trimmed to what is read. */
+static void the_digest_of_the_image_is_that_of_the_jobs_container(void **state)
+{
+#define SUM "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    sw_auto(json) json_t *pod = quoted(POD("0", "00", "Running",
+        ",'containerStatuses':[{'name':'mesh','imageID':'x'},"
+        "{'name':'slipway','imageID':'host/app@" SUM "','state':{'running':{}}}]"));
+    sw_auto(json) json_t *kept = k8s_trim(pod);
+    sw_autofree char *text = sw_json_dump(kept), *pods = sw_format("[%s]", text);
+    struct sw_observation seen;
+
+    (void)state;
+    judge(JOB("1", ""), pods, NULL, &seen);
+    assert_string_equal(seen.image_digest, SUM);
+    sw_observation_done(&seen);
+    judge(JOB("1", ""), "[" POD("0", "00", "Running", RUNNING) "]", NULL, &seen);
+    assert_string_equal(seen.image_digest, "");
+    sw_observation_done(&seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_half_made_object_waits_for_reconcile),
         cmocka_unit_test(a_pod_that_was_replaced_is_an_attempt_of_its_own),
         cmocka_unit_test(events_are_wanted_only_where_they_explain),
+        cmocka_unit_test(the_digest_of_the_image_is_that_of_the_jobs_container),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ static void entries_that_make_no_sense_are_refused(void **state)
         { NULL, "git+https://git.example.org/code.git@v1:/code", "repository" },
         { NULL, "./data:/data", "this machine" },
         { NULL, "a/b:/data", "this machine" },
-        { NULL, "/a:/b:rx", "neither ro nor rw" },
+        { NULL, "/a:/b:rx", "not ro or rw" },
     };
 
     for (size_t i = 0; i < SW_COUNT(rows); i++) {

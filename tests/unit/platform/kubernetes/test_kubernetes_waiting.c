@@ -93,7 +93,7 @@ static void every_wait_of_a_pod_has_a_reason(void **state)
         { SCHEDULED("0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims."), NULL,
           "mount",
           "a volume claim of it is not bound to a volume yet" },
-        { SCHEDULED("pod group is not ready"), NULL, "resources", "the scheduler says: pod group is not "
+        { SCHEDULED("pod group is not ready"), NULL, "resources", "the scheduler reports: pod group is not "
           "ready" },
         { CONTAINER("ErrImagePull", "rpc error: code = NotFound desc = x:1: not found"), NULL,
           "image-missing",
@@ -119,14 +119,15 @@ static void every_wait_of_a_pod_has_a_reason(void **state)
           "the name of its image is wrong: invalid reference format" },
         { CONTAINER("CreateContainerConfigError", "container has runAsNonRoot and image will run as "
           "root"), NULL,
-          "start", "its container cannot be made: container has runAsNonRoot and image will run as root" },
-        { CONTAINER("CrashLoopBackOff", "back-off 10s"), NULL, "crash-loop", "it ends again and again: "
+          "start", "its container cannot be created: container has runAsNonRoot and image will run as "
+                   "root" },
+        { CONTAINER("CrashLoopBackOff", "back-off 10s"), NULL, "crash-loop", "it keeps crashing: "
           "back-off 10s" },
         { CONTAINER("ContainerCreating", ""), EVENT("FailedMount", "configmap x not found"), "mount",
           "a volume cannot be mounted: configmap x not found" },
         { CONTAINER("ContainerCreating", ""), EVENT("Pulling", "Pulling image x"), "image",
           "its image is being pulled on n1" },
-        { CONTAINER("ContainerCreating", ""), NULL, "starting", "its container is being made on n1" },
+        { CONTAINER("ContainerCreating", ""), NULL, "starting", "its container is being created on n1" },
         { CONTAINER("Tomorrow", "words"), NULL, "starting", "Tomorrow: words" },
         { "{'status':{'phase':'Pending'}}", NULL, "queue", "the scheduler has not placed it yet" },
         { "{'status':{'phase':'Running'}}", NULL, NULL, NULL }, { "{'status':{'phase':'Failed'}}", NULL,
@@ -151,13 +152,15 @@ static void a_refusal_of_the_api_server_has_a_reason(void **state)
     static const struct { const char *said, *reason, *message; } rows[] = {
         { "Error creating: pods x is forbidden: exceeded quota: gpus, requested: 8, used: 8, limited: 8",
           "quota",
-          "the quota of the namespace is used up: exceeded quota: gpus, requested: 8, used: 8, limited: 8" },
+          "the quota of the namespace is used up: exceeded quota: gpus, requested: 8, used: 8, limited: "
+          "8" },
         { "Error creating: pods x is forbidden: violates PodSecurity restricted: runAsNonRoot != true",
           "pod-security",
-          "the namespace does not allow such a pod: violates PodSecurity restricted: runAsNonRoot != true" },
+          "the namespace does not allow such a pod: violates PodSecurity restricted: runAsNonRoot != "
+          "true" },
         { "Error creating: admission webhook a.b denied the request: no", "admission",
-          "a webhook of the cluster refuses its pod: admission webhook a.b denied the request: no" },
-        { "Error creating: something new", "starting", "its pod cannot be made: Error creating: "
+          "a webhook of the cluster rejects its pod: admission webhook a.b denied the request: no" },
+        { "Error creating: something new", "starting", "its pod cannot be created: Error creating: "
           "something new" },
     };
 
@@ -188,7 +191,7 @@ static void queues_say_what_they_wait_for(void **state)
           "Kueue admitted it; it starts" },
         { "{'status':{'conditions':[{'type':'Unschedulable','status':'True','message':'2/2 tasks in gang "
           "unschedulable'}]}}", "resources",
-          "Volcano waits for room for all of it: 2/2 tasks in gang unschedulable" },
+          "Volcano is waiting for room for all pods: 2/2 tasks in gang unschedulable" },
         { "{'status':{}}", NULL, NULL },
     };
 

@@ -210,7 +210,7 @@ static void the_message_of_a_stuck_job_says_what_to_do(void **state)
 {
     static const struct { const char *options, *says; } rows[] = {
         { "{}", "x; it cannot start: 'slipway cancel', then 'slipway retry' --avoid-node n1" },
-        { "{'stuck':'resubmit'}", "x; it cannot start and is sent again (lepton.stuck)" },
+        { "{'stuck':'resubmit'}", "x; it cannot start and is submitted again (lepton.stuck)" },
         { "{'stuck_after':'1h'}", "x" },
     };
 

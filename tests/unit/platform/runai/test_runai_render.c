@@ -253,7 +253,7 @@ static void what_is_too_long_is_named(void **state)
     char value[9002];
 
     option(plan, "dgxcloud_max_args_chars", "10");
-    refused(plan, "dgxcloud_max_args_chars: the workload's args have 16 characters, and 10 are allowed");
+    refused(plan, "dgxcloud_max_args_chars: the workload's args have 16 characters; 10 are allowed");
     json_object_del(plan->options, "dgxcloud_max_args_chars");
     memset(value, 'x', 9000);
     value[9000] = '\0';
@@ -261,7 +261,7 @@ static void what_is_too_long_is_named(void **state)
     json_decref(body_of(plan));
     value[0] = '$';                              /* which may be doubled */
     json_object_set_new(plan->env, "LONG", json_string(value));
-    refused(plan, "env.LONG: run:ai takes 9000 characters of a variable, and this has 9001");
+    refused(plan, "env.LONG: run:ai accepts 9000 characters per variable; this one has 9001");
 }
 
 static void a_volume_that_cannot_be_read_is_named(void **state)

@@ -62,8 +62,8 @@ static void a_waiting_job_says_why(void **state)
         { "{\"phase\":\"Pending\",\"phaseReason\":\"OverLimit\"}", SW_REASON_LIMIT, "OverLimit" },
         { "{\"phase\":\"Pending\",\"phaseReason\":\"Weather\",\"phaseMessage\":\"rain\"}", SW_REASON_QUEUE,
           "rain" },
-        { "{\"phase\":\"Pending\"}", SW_REASON_QUEUE, "it waits for resources" },
-        { "{\"phase\":\"Creating\"}", SW_REASON_STARTING, "run:ai makes the workload" },
+        { "{\"phase\":\"Pending\"}", SW_REASON_QUEUE, "it is waiting for resources" },
+        { "{\"phase\":\"Creating\"}", SW_REASON_STARTING, "run:ai is creating the workload" },
         { "{\"phase\":\"Initializing\",\"events\":["
           "{\"reason\":\"FailedScheduling\",\"message\":\"0/1 nodes\","
           "\"createdAt\":\"2026-01-01T00:00:01Z\"},"

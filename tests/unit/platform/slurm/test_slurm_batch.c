@@ -63,7 +63,7 @@ static void batch_scripts_are_as_they_were_reviewed(void **state)
           "\"array\":\"0-3%2\",\"dependency\":\"afterok:12\",\"begin\":\"now+1hour\","
           "\"licenses\":\"matlab:1\",\"nice\":5,\"comment\":\"it's mine\",\"mail_user\":\"a@b.c\","
           "\"mail_type\":[\"END\",\"FAIL\"],\"requeue\":false,\"gpu_request\":\"gpus-per-node\","
-          "\"sbatch_args\":[\"--segment=4\"],\"srun_args\":[\"--label\"],\"setup\":[\"module load x\"],"
+          "\"sbatch_args\":[\"--segment=4\"],\"srun_args\":[\"--label\"],\"setup_lines\":[\"module load x\"],"
           "\"mpi\":\"pmi2\"}" },
         { "cosmos", "{\"nodes\":3,\"gpus\":8}",
           "{" DEFAULTS ",\"cosmos\":{\"policy_nodes\":1,\"rollout_nodes\":2,"

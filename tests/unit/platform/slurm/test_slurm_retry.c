@@ -153,7 +153,8 @@ static void a_successor_avoids_the_node_and_carries_nothing_of_ours(void **state
     stage_run(stage, "dash", "job", text);
     expect_word(stage, "again");
     calls = stage_read(stage, "sbatch.calls");
-    assert_string_equal(calls, "--parsable --dependency= --begin now+30 --exclude=n1 /lustre/job's.sbatch\n");
+    assert_string_equal(calls, "--parsable --dependency= --begin now+30 --exclude=n1 "
+                               "/lustre/job's.sbatch\n");
     env = stage_read(stage, "sbatch.env");
     assert_string_equal(env, "0\n");
     expect_end(stage, 1, "\"cause\":\"gpu\"");
@@ -369,7 +370,7 @@ static void the_client_says_which_attempt_it_is(void **state)
         { BEGIN(1, 10) END(1, "none", ""), "", 0, 0 },
         { BEGIN(1, 10) END(1, "lost", ""), "", 0, 0 },
         { BEGIN(1, 10) END(1, "successor", "6"), "attempt 2; attempt 1 ended: gpu, on n2", 2, 1 },
-        { BEGIN(1, 10) BEGIN(2, 30), "attempt 2; attempt 1 could not say its end", 2, 1 },
+        { BEGIN(1, 10) BEGIN(2, 30), "attempt 2; attempt 1 did not report its end", 2, 1 },
         { BEGIN(4, 10) END(4, "requeue", "5") BEGIN(5, 30) END(5, "requeue", "5") BEGIN(6, 40),
           "attempt 6; attempt 5 ended: gpu, on n2", 6, 2 },
     };
@@ -397,12 +398,12 @@ static void what_is_said_of_an_attempt_is_what_the_store_keeps(void **state)
     text = sw_json_dump(seen.before);
     assert_string_equal(text,
         "[{\"number\":1,\"state\":\"Error\",\"reason\":\"exit\","
-        "\"message\":\"exit code 1; tried again as Slurm job 6\",\"exit_code\":1,\"signal\":0,"
+        "\"message\":\"exit code 1; retried as Slurm job 6\",\"exit_code\":1,\"signal\":0,"
         "\"node\":\"n2\",\"remote_id\":\"5\",\"started_ms\":10000,\"ended_ms\":20000,\"cause\":\"gpu\"},"
         "{\"number\":2,\"state\":\"Error\",\"reason\":\"restarted\","
-        "\"message\":\"it could not say its end\",\"exit_code\":null,\"signal\":0,"
+        "\"message\":\"its end is unknown\",\"exit_code\":null,\"signal\":0,"
         "\"node\":\"n[1-2]\",\"remote_id\":\"5\",\"started_ms\":30000,\"ended_ms\":50000,\"cause\":\"\"}]");
-    assert_true(sw_text_starts(seen.message, "it is in the queue; attempt 3; attempt 2 could"));
+    assert_true(sw_text_starts(seen.message, "it is in the queue; attempt 3; attempt 2 did"));
     json_decref(seen.before);
 }
 

@@ -95,7 +95,7 @@ static void every_answer_becomes_a_finding_with_its_fix(void **state)
     static const struct { const char *line, *check; bool ok; const char *message, *fix; } cases[] = {
         { "slurm\tyes\tslurm-wlm 22.05.8", "slurm", true, "22.05.8", "" },
         { "slurm\tno\tsh: sbatch: not found", "slurm", false, "not found", "~/.bashrc" },
-        { "accounting\tskip\tdisabled", "accounting", true, "our own records", "" },
+        { "accounting\tskip\tdisabled", "accounting", true, "Slipway's own records", "" },
         { "partition\tno\tthere is no x, but: a b ", "partition", false, "but: a b", "slurm.partition" },
         { "limit\tshort\t10:00", "time limit of short", true, "240 minutes", "" },
         { "refused\tlimit\tshort 10:00", "time", false, "short 10:00", "less `time:`" },
@@ -107,7 +107,7 @@ static void every_answer_becomes_a_finding_with_its_fix(void **state)
         { "pyxis\tno\tsrun does not know it", "pyxis", false, "srun", "container: none" },
         { "credential\tmissing\tr.test\t/h/.credentials", "credentials for r.test", false, "none in",
           "machine r.test login" },
-        { "credential\topen\tr.test\t/h/.credentials", "credentials for r.test", false, "by others",
+        { "credential\topen\tr.test\t/h/.credentials", "credentials for r.test", false, "others can read",
           "chmod 600 /h/.credentials" },
         { "credential\tok\tr.test\t/h/.credentials", "credentials for r.test", true, "/h/", "" },
         { "node\tskip\tbusy", "shared folder", true, "no compute node was free", "" },

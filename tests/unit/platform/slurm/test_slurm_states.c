@@ -307,10 +307,10 @@ static void the_job_that_is_waited_for_is_named(void **state)
     assert_null(slurm_waits_for("singleton"));
     look(&(struct told){ .squeue = { "PENDING|7|800|Dependency|N/A|N/A||tao-job-a|slipway:a:1" },
                          .dependency = "afterok:train-k3" }, &seen);
-    assert_string_equal(seen.message, "it waits for train-k3 (Dependency)");
+    assert_string_equal(seen.message, "it is waiting for train-k3 (Dependency)");
     look(&(struct told){ .squeue = { "CANCELLED|7|800|DependencyNeverSatisfied|9|9||tao-job-a|slipway:a:1" },
                          .dependency = "afterok:train-k3" }, &seen);
-    assert_non_null(strstr(seen.message, "train-k3 did not end as asked"));
+    assert_non_null(strstr(seen.message, "train-k3 did not finish as required"));
 }
 
 int main(void)

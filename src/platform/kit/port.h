@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * port.h - a TCP port of a job as a stream (core/stream.h), for the slot `port_open`.
+ *
+ * A platform takes one of two ways: a descriptor that leads there already, or the relay, a short shell script
+ * that is run beside the job and connects there. What the relay cannot do it says as output 2.
+ */
+#ifndef SW_PLATFORM_KIT_PORT_H
+#define SW_PLATFORM_KIT_PORT_H
+
+#include "core/stream.h"
+
+/* ---- port_stream.c: over a socket ---------------------------------------------------------------- */
+
+struct sw_socket_stream {            /* embed it, or use it alone */
+    struct sw_stream stream;
+    bool ended;
+};
+/* Fills it in; the socket is the stream's. A platform with more to close has ops of its own, of these. */
+void sw_socket_stream_init(struct sw_socket_stream *stream, int fd);
+int sw_socket_read(struct sw_stream *stream, sw_stream_put *put, void *context);
+ssize_t sw_socket_write(struct sw_stream *stream, const char *bytes, size_t length);
+void sw_socket_finish(struct sw_stream *stream);
+void sw_socket_close(struct sw_stream *stream);
+
+/* A port of this machine's loopback address. SW_E_UNREACHABLE: nothing listens there. */
+int sw_port_open_here(int port, struct sw_stream **out, struct sw_error *err);
+
+/* ---- relay.c ------------------------------------------------------------------------------------- */
+
+/* The command to run beside the job; the array is NULL-ended, its texts are the struct's. */
+struct sw_relay {
+    char *script;                    /* owned */
+    char port[8];
+    char *argv[6];
+};
+void sw_relay_init(struct sw_relay *relay, int port);
+void sw_relay_done(struct sw_relay *relay);
+static inline void sw_relay_auto(struct sw_relay *relay) { sw_relay_done(relay); }
+
+#endif

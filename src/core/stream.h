@@ -13,6 +13,9 @@
 
 #include "base/error.h"
 
+/* As the first word of a command: the runner of the job itself, wherever it is there (runner/main.c). */
+#define SW_EXEC_RUNNER "slipway-runner"
+
 struct sw_exec {                     /* what to run; all borrowed for the call of exec_open() */
     int replica;
     char *const *argv;               /* NULL-ended, at least one */

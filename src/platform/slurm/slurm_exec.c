@@ -5,7 +5,7 @@
  * It finds a process of the rank by our mark and enters the namespaces that it is in: those of its container,
  * which belong to the user. There the runner takes over its environment and folder (runner/beside.c), so
  * that the command sees what the job sees; nothing of it passes through an argument list. Input that has an
- * end (a file, a pipe) is passed on; there is no terminal.
+ * end (a file, a pipe) is passed on. A terminal goes another way (slurm_terminal.c).
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -21,8 +21,9 @@
 enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
 int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
-                      int replica, char *const argv[], struct sw_error *err)
+                      int replica, enum slurm_step_output output, char *const argv[], struct sw_error *err)
 {
+    static const char *const how[] = { "--quiet", "--unbuffered", "--pty" };
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf beside = SW_BUF_INIT;
     sw_autofree char *own = NULL;
@@ -36,6 +37,7 @@ int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const stru
     slurm_set(out, "own", own);
     slurm_set(out, "name", names.job_name);
     slurm_set(out, "comment", names.comment);
+    slurm_set(out, "how", how[output]);
     slurm_set_number(out, "rank", slurm_is_array(job) ? 0 : replica);
     slurm_set_number(out, "index", slurm_is_array(job) || nodes < 1 ? 0
                                    : replica / (ranks > nodes ? ranks / nodes : 1));
@@ -171,11 +173,15 @@ int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
 {
     static const struct sw_stream_ops ops = { .read = step_read, .write = step_write, .finish = step_finish,
                                               .status = step_status, .close = step_close };
-    struct slurm_step *step = sw_new(struct slurm_step);
+    struct slurm_step *step;
 
+    if (what->terminal)
+        return slurm_terminal_open(conn, job, what, out, err);
+    step = sw_new(struct slurm_step);
     *step = (struct slurm_step){ .stream = { .ops = &ops, .fd = -1 }, .conn = conn, .script = SW_BUF_INIT,
                                  .input = { .fd = -1 } };
-    if (slurm_exec_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
+    if (slurm_exec_script(&step->script, conn, job, what->replica, SLURM_STEP_BY_LINES, what->argv,
+                          err) < 0 ||
         open_input(step, what->fds[0], err) < 0) {
         step_close(&step->stream);
         return -1;

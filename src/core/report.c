@@ -27,7 +27,7 @@ static const struct report_field {
     { "out", "files", WHOLE }, { "out", "bytes", WHOLE }, { "out", "empty", WHOLE },
     { "ms", "prepare", WHOLE }, { "ms", "command", WHOLE }, { "ms", "collect", WHOLE },
     { "gpu", "count", WHOLE }, { "gpu", "memory_bytes", WHOLE },
-    { "gpu", "memory_peak_bytes", WHOLE },
+    { "gpu", "memory_peak_bytes", WHOLE }, { "gpu", "busy_percent", WHOLE },
 };
 
 /* ---- one document ---------------------------------------------------------------------------- */

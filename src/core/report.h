@@ -10,7 +10,8 @@
  *
  *     {"job_id", "rank", "phase", "at", "exit_code", "signal", "message", "failed", "error", "stopped",
  *      "canceled", "timed_out", "failed_peer", "in": {"files", "bytes"}, "out": {"files", "bytes", "empty"},
- *      "ms": {"prepare", "command", "collect"}, "gpu": {"count", "memory_bytes", "memory_peak_bytes"}}
+ *      "ms": {"prepare", "command", "collect"}, "gpu": {"count", "memory_bytes", "memory_peak_bytes",
+ *      "busy_percent"}}
  *
  * Every key may be absent. `empty` counts outputs for which no file was there. `failed` is the runner's phase
  * that failed (prepare, probe, run, collect), `error` why, as sw_code_name() names it: these two steer, the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu.c - how much GPU memory the command took at most, for the report.
+ * gpu.c - how much GPU memory the command took at most, and how busy its GPUs were, for the report.
  *
  * A process of its own asks: a driver in trouble can block its caller for seconds, and the first process
  * of a container has signals to pass on. The driver counts the memory of the device for all processes
@@ -65,11 +65,16 @@ static int our_gpus(struct sw_gpu *gpus)
 
 static void note(struct runner_tally *tally, const struct sw_gpu *gpus, int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         if (gpus[i].memory_used_bytes >= tally->gpu_peak_bytes) {
             tally->gpu_peak_bytes = gpus[i].memory_used_bytes;
             tally->gpu_memory_bytes = gpus[i].memory_bytes;
         }
+        if (gpus[i].busy_percent >= 0) {
+            tally->gpu_busy_percents += gpus[i].busy_percent;
+            tally->gpu_samples++;
+        }
+    }
     tally->gpus = count;
 }
 

@@ -20,9 +20,12 @@ enum { BEAT_EVERY_MS = 15000 };
 
 static json_t *gpu_json(const struct runner_tally *t)
 {
+    json_t *busy = t->gpu_samples ? json_integer(t->gpu_busy_percents / t->gpu_samples) : NULL;
+
     return t->gpus ? sw_json_object(SW_INT("count", t->gpus),
                                     SW_INT("memory_bytes", t->gpu_memory_bytes),
-                                    SW_INT("memory_peak_bytes", t->gpu_peak_bytes))
+                                    SW_INT("memory_peak_bytes", t->gpu_peak_bytes),
+                                    SW_SUB("busy_percent", busy))
                    : NULL;
 }
 

@@ -71,6 +71,7 @@ struct runner_tally {
     int64_t empty_outputs;        /* declared, and nothing was there to bring */
     int64_t prepare_ms, command_ms, collect_ms, synced_at_ms;
     int64_t gpus, gpu_memory_bytes, gpu_peak_bytes;     /* of the GPU that was filled most */
+    int64_t gpu_busy_percents, gpu_samples;             /* their load, added up, and of how many samples */
     int64_t oom_kills;            /* processes of the command that the kernel ended for memory */
     bool probing;                 /* in prepare: it was about where the outputs go */
     struct sw_error err;          /* why a phase failed */

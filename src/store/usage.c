@@ -2,9 +2,8 @@
 /*
  * usage.c - every attempt of every job with what it used, for sums.
  *
- * Read in pages of jobs, from the rows alone: a plan is looked at only where a job was submitted before
- * rows had a
- * brief.
+ * Read in pages of jobs, from the rows alone: a plan is looked at only where a job was submitted before rows
+ * had a brief. How busy the GPUs were is what the platform measured, or else the runner of rank 0.
  */
 #include "store/store_internal.h"
 
@@ -20,7 +19,8 @@ static const char SQL_USED[] =
     "  coalesce(j.brief, (SELECT json_object('gpus', json_extract(plan, '$.gpus'), 'nodes',"
     "    json_extract(plan, '$.nodes'), 'gpu_type', json_extract(plan, '$.gpu_type'))"
     "    FROM documents WHERE documents.job = j.seq AND json_valid(plan))),"
-    "  CASE WHEN json_valid(j.progress) THEN json_extract(j.progress, '$.gpu_use.mean') END,"
+    "  CASE WHEN json_valid(j.progress) THEN coalesce(json_extract(j.progress, '$.gpu_use.mean'),"
+    "    json_extract(j.progress, '$.runner.gpu.busy_percent')) END,"
     "  (SELECT value FROM labels WHERE labels.job = j.seq AND labels.key = :label),"
     "  a.number, a.state, a.started_ms, a.ended_ms"
     " FROM (SELECT * FROM jobs NOT INDEXED WHERE seq > :after AND (ended_ms = 0 OR ended_ms >= :since)"

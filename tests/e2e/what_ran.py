@@ -3,6 +3,7 @@
 
 usage: what_ran.py SLIPWAY [TEST...]
 """
+import contextlib
 import json
 import os
 import pwd
@@ -269,6 +270,14 @@ class Diff(Fixture):
 class Usage(Fixture):
     def usage(self, *words):
         return json.loads(self.ends(0, "usage", "-o", "json", *words).stdout)
+
+    def test_idle_gpus_are_known_from_the_runners_report_where_the_platform_measures_none(self):
+        self.ends(0, "run", "-p", "rehearsal", "--gpus", "2", "--set", "rehearsal.script=running 1s, exit 0", "--", "train")
+        self.assertIsNone(self.usage()["total"]["gpu_idle_share"])
+        with contextlib.closing(sqlite3.connect(self.state / "jobs.db")) as store:
+            store.execute("UPDATE jobs SET progress = '{\"runner\": {\"gpu\": {\"count\": 2, \"busy_percent\": 40}}}'")
+            store.commit()
+        self.assertEqual(self.usage()["total"]["gpu_idle_share"], 0.6)
 
     def test_hours_retries_groups_and_cost(self):
         for user, script in (("vision", "running 2s, exit 0"), ("speech", "running 1s, exit 0")):

@@ -634,6 +634,16 @@ SW_API char *sw_draft_job(const char *folder, struct sw_error *err);
  * NULL: its first. SW_E_USAGE: it is not clear whose file it is. */
 SW_API char *sw_translate_job(const char *file, const char *tool, const char *section, struct sw_error *err);
 
+/* The models of the skill bank of this machine (TAO_SKILL_BANK_PATH, else ~/tao-skills-external): what
+ * `model` and `action` of a job file may say. `automl`: only those whose training AutoML can search.
+ * {"version","bank","models": [{"name","network_arch","actions","automl","reason","problem"}]}. SW_E_NOT_FOUND: there is no bank. */
+SW_API char *sw_models(struct sw_session *session, bool automl, struct sw_error *err);
+
+/* Which image an action of a model runs in: {"version","model","network_arch","action","image",
+ * "from","command","file"}. */
+SW_API char *sw_image_resolve(struct sw_session *session, const char *model, const char *action,
+                              struct sw_error *err);
+
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 

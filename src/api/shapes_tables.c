@@ -380,6 +380,24 @@ static const struct api_field platform[] = {
 static const struct api_field platforms[] = {
     VERSION, ALWAYS("platforms", API_LIST, "in the order of preference", platform), END
 };
+static const struct api_field model[] = {
+    ALWAYS("name", API_TEXT, "folder of the model"), MAYBE("network_arch", API_TEXT, "its architecture"),
+    ALWAYS("actions", API_TEXTS, "what it can do"),
+    ALWAYS("automl", API_BOOL, "whether AutoML can search its training"),
+    MAYBE("reason", API_TEXT, "why it cannot"), MAYBE("problem", API_TEXT, "why the model cannot be read"),
+    END
+};
+static const struct api_field models[] = {
+    VERSION, ALWAYS("bank", API_TEXT, "folder of the skill bank"),
+    ALWAYS("models", API_LIST, "by name", model), END
+};
+static const struct api_field image[] = {
+    VERSION, ALWAYS("model", API_TEXT, "folder of the model"), ALWAYS("network_arch", API_TEXT,
+                                                                      "its architecture"),
+    ALWAYS("action", API_TEXT, "action"), ALWAYS("image", API_TEXT, "image that it runs in"),
+    ALWAYS("from", API_TEXT, "where the image is named"), ALWAYS("command", API_TEXT, "its command"),
+    ALWAYS("file", API_TEXT, "what describes the model"), END
+};
 static const struct api_field inventory[] = {
     VERSION, ALWAYS("platform", API_TEXT, "which platform"),
     ALWAYS("inventory", API_OBJECT, "what it has and what is free, in its own words"), END
@@ -474,9 +492,11 @@ const struct api_shape api_shapes[] = {
     { "error", "On stderr, when a command with -o json fails.", false, failure },
     { "events", "One event per line.", true, event_line, "From sw_events() of the library.", event_list },
     { "gc", "Leftovers.", false, gc },
+    { "image", "The image of a model's action.", false, image },
     { "inventory", "What a platform has.", false, inventory },
     { "logs", "One line of the log per line.", true, log_line },
     { "ls", "What is at a path or URI.", false, ls },
+    { "models", "Models of a skill bank.", false, models },
     { "plan", "What run would do.", false, plan },
     { "platforms", "Where jobs can run.", false, platforms },
     { "preflight", "Whether a job could run.", false, preflight },

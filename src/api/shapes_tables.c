@@ -302,7 +302,8 @@ static const struct api_field entrypoint[] = {
 };
 static const struct api_field check_row[] = {
     ALWAYS("check", API_TEXT, "what was checked"),
-    MAYBE("ok", API_BOOL, "null: it is not set up here, which is no failure"),
+    ALWAYS("state", API_TEXT, "ok, failed, not set up or not checked"),
+    MAYBE("ok", API_BOOL, "the same as true and false; null for the last two, which are no failure"),
     MAYBE("message", API_TEXT, "what was found"), MAYBE("fix", API_TEXT, "what to do"), END
 };
 #define CHECKS                                                                                     \
@@ -372,10 +373,17 @@ static const struct api_field credential[] = {
     ALWAYS("present", API_BOOL, "whether it is set; its value is never shown"),
     ALWAYS("help", API_TEXT, "what it is"), END
 };
+static const struct api_field variable[] = {
+    ALWAYS("name", API_TEXT, "variable"), ALWAYS("set", API_BOOL,
+                                                 "whether it is set; its value is never shown"),
+    END
+};
 static const struct api_field platform[] = {
     ALWAYS("name", API_TEXT, "name"), MAYBE("alias", API_TEXT, "another name"),
     ALWAYS("summary", API_TEXT, "one line"), ALWAYS("options", API_LIST, "options", option),
-    ALWAYS("credentials", API_LIST, "credentials", credential), END
+    ALWAYS("credentials", API_LIST, "credentials", credential),
+    ALWAYS("variables", API_LIST, "variables that decide something there", variable),
+    MAYBE("ready", API_OBJECT, "whether it answers; null without a session", check_row), END
 };
 static const struct api_field platforms[] = {
     VERSION, ALWAYS("platforms", API_LIST, "in the order of preference", platform), END

@@ -12,7 +12,7 @@ static struct sw_bank *open_bank(struct sw_session *session, struct sw_error *er
 {
     if (api_need(session, err) < 0 || !api_profiles(session, err))    /* ~/.config/tao/.env may name it */
         return NULL;
-    return sw_bank_open(api_env, session, err);
+    return sw_bank_open(api_env, session, false, err);
 }
 
 static void keep_automl(json_t *rows)

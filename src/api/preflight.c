@@ -113,6 +113,15 @@ static bool pulls_images(const struct sw_platform *platform)
     return false;
 }
 
+/* Only where the GPUs are known before the job has them. */
+static void add_gpu_architecture(json_t *rows, const struct api_plan *made)
+{
+    if (made->plan->gpus > 0 && !sw_text_empty(made->plan->image) && pulls_images(made->platform) &&
+        !has_check(rows, "GPU architecture"))
+        sw_finding_open(rows, "GPU architecture", SW_STATE_NOT_CHECKED,
+                        "which GPUs the job will have is known when it runs", NULL);
+}
+
 static void add_image(json_t *rows, const struct api_plan *made)
 {
     if (!sw_text_empty(made->plan->image) && pulls_images(made->platform) && !has_check(rows, "image"))
@@ -264,6 +273,7 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
         json_array_extend(rows, more);
     }
     add_image(rows, &made);
+    add_gpu_architecture(rows, &made);
     add_verdict(rows, &made);
     add_secrets(rows, &made);
     add_data(rows, &made);

@@ -63,21 +63,21 @@ json_t *api_ready(struct sw_session *session, const struct sw_platform *platform
     return json_incref(json_array_get(rows, 0));
 }
 
-struct asking {
+struct api_ready_ask {
     struct sw_session *session;
     json_t *rows[PLATFORMS_MAX];
 };
 
 static void ask_one(void *context, size_t index)
 {
-    struct asking *asking = context;
+    struct api_ready_ask *asking = context;
 
     asking->rows[index] = api_ready(asking->session, sw_platform_at(index));
 }
 
 void api_ready_rows(struct sw_session *session, json_t *rows)
 {
-    struct asking asking = { .session = session };
+    struct api_ready_ask asking = { .session = session };
     size_t count = 0;
 
     while (count < PLATFORMS_MAX && sw_platform_at(count))

@@ -48,12 +48,12 @@ const struct command command_image = {
     .summary = "show which image a model's action runs in",
     .description =
         "Print the image that a skill bank names for this action, or for the model where the action has "
-        "none. "
-        "A key such as tao_toolkit.pyt is looked up in versions.yaml: TAO_VERSIONS_FILE, the current "
-        "folder's, "
-        "the skill bank's; the first that exists counts. A job file with the same `model` and `action` runs "
-        "in "
-        "this image unless it names another.",
+        "none. A "
+        "key such as tao_toolkit.pyt is looked up in versions.yaml: TAO_VERSIONS_FILE, else the skill "
+        "bank's. A job "
+        "file with the same `model` and `action` runs in this image unless it names another, or the folder "
+        "that "
+        "it is submitted from has a versions.yaml of its own.",
     .example = "slipway image resolve --model dino --action train",
     .flags = image_flags,
     .shared = { cli_output_document },

@@ -34,7 +34,7 @@ static char *expanded(const char *path)
            : sw_text_starts(path, "~/") ? sw_path_home(path + strlen("~/")) : sw_path_absolute(path, NULL);
 }
 
-struct sw_bank *sw_bank_open(sw_env_fn *env, void *env_context, struct sw_error *err)
+struct sw_bank *sw_bank_open(sw_env_fn *env, void *env_context, bool here, struct sw_error *err)
 {
     const char *said = env ? env(env_context, BANK_VARIABLE) : NULL;
     struct sw_bank *bank = sw_new(struct sw_bank);
@@ -42,7 +42,7 @@ struct sw_bank *sw_bank_open(sw_env_fn *env, void *env_context, struct sw_error 
     bank->folder = sw_text_empty(said) ? sw_path_home(USUAL_FOLDER) : expanded(said);
     bank->models = sw_path_join(bank->folder, MODELS);
     bank->versions[0] = expanded(env ? env(env_context, VERSIONS_VARIABLE) : NULL);
-    bank->versions[1] = sw_path_absolute(VERSIONS, NULL);
+    bank->versions[1] = here ? sw_path_absolute(VERSIONS, NULL) : NULL;
     bank->versions[2] = sw_path_join(bank->folder, VERSIONS);
     if (sw_file_exists(bank->models))
         return bank;
@@ -229,10 +229,9 @@ static char *image_of_key(const struct sw_bank *bank, const char *key, char **fr
         *from = versions ? sw_format("%s images.%s", bank->versions[i], key) : NULL;
         return versions ? sw_strdup(image) : NULL;
     }
-    sw_fail(err, SW_E_NOT_FOUND,
-            "there is no " VERSIONS " that says which image '%s' is: %s%s%s and %s do not exist",
-            key, bank->versions[0] ? bank->versions[0] : "", bank->versions[0] ? ", " : "", bank->versions[1],
-            bank->versions[2]);
+    sw_fail(err, SW_E_NOT_FOUND, "no " VERSIONS " says which image '%s' is: %s%s%s%s%s does not exist", key,
+            bank->versions[0] ? bank->versions[0] : "", bank->versions[0] ? ", " : "",
+            bank->versions[1] ? bank->versions[1] : "", bank->versions[1] ? ", " : "", bank->versions[2]);
     return sw_null(sw_hint(err, "set " VERSIONS_VARIABLE " to such a file, or give `image`"));
 }
 

@@ -4,7 +4,7 @@
  * models.
  *
  * The folder is TAO_SKILL_BANK_PATH, else ~/tao-skills-external. Of versions.yaml the first that exists
- * counts: TAO_VERSIONS_FILE, the current folder's, the bank's. Both are only read.
+ * counts: TAO_VERSIONS_FILE, the current folder's where it counts, the bank's. Both are only read.
  */
 #ifndef SW_SPEC_BANK_H
 #define SW_SPEC_BANK_H
@@ -15,8 +15,8 @@
 
 struct sw_bank;
 
-/* Finds them; reads nothing yet. SW_E_NOT_FOUND: there is no bank. */
-struct sw_bank *sw_bank_open(sw_env_fn *env, void *env_context, struct sw_error *err);
+/* Finds them; reads nothing yet. `here`: the current folder counts. SW_E_NOT_FOUND: there is no bank. */
+struct sw_bank *sw_bank_open(sw_env_fn *env, void *env_context, bool here, struct sw_error *err);
 void sw_bank_close(struct sw_bank *bank);
 SW_DEFINE_AUTO(sw_bank, struct sw_bank *, sw_bank_close)
 const char *sw_bank_folder(const struct sw_bank *bank);        /* borrowed */

@@ -182,7 +182,7 @@ void spec_require(const struct spec_level *level, struct spec_check *check,
 /* ---- spec_model.c ------------------------------------------------------------------------ */
 
 /* Add what the skill bank says about `model` and `action` of this level, if it has them. */
-void spec_add_model(struct spec_level *into, struct spec_check *check, sw_env_fn *env, void *env_context);
+void spec_add_model(struct spec_level *into, struct spec_check *check, const struct sw_spec_input *input);
 
 /* ---- spec_trust.c ----------------------------------------------------------------------- */
 

@@ -100,7 +100,7 @@ static void need_image(const struct spec_level *level, struct spec_check *check,
                  *backends ? ")" : "");
 }
 
-void spec_add_model(struct spec_level *into, struct spec_check *check, sw_env_fn *env, void *env_context)
+void spec_add_model(struct spec_level *into, struct spec_check *check, const struct sw_spec_input *input)
 {
     const char *model, *name;
     struct sw_error why = { 0 };
@@ -111,7 +111,7 @@ void spec_add_model(struct spec_level *into, struct spec_check *check, sw_env_fn
 
     if (!is_asked(into, check, &model, &name))
         return;
-    bank = sw_bank_open(env, env_context, &why);
+    bank = sw_bank_open(input->env, input->env_context, input->here, &why);
     action = bank ? sw_bank_action(bank, model, name, &why) : NULL;
     if (!action) {
         complain(into, check, &why);

@@ -396,7 +396,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         sw_buf_clear(&now.check.place);
         spec_add_environment(&now.level, &now.check, now.platform, input->env,
                              input->env_context);
-        spec_add_model(&now.level, &now.check, input->env, input->env_context);
+        spec_add_model(&now.level, &now.check, input);
         spec_add_defaults(&now.level, &now.check, now.platform);
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);

@@ -71,7 +71,7 @@ static struct sw_bank *open_bank(const struct here *here)
     struct sw_bank *bank;
 
     test_environment = here->environment;
-    bank = sw_bank_open(test_getenv, NULL, NULL);
+    bank = sw_bank_open(test_getenv, NULL, true, NULL);
     assert_non_null(bank);
     return bank;
 }

@@ -12,7 +12,8 @@
 
 static const struct { const char *header; bool known, basic; const char *realm, *service,
                       *scope; } challenges[] = {
-    { "Bearer realm=\"https://auth.example.org/token\",service=\"registry.example.org\",scope=\"repository:a/b:pull\"",
+    { "Bearer realm=\"https://auth.example.org/token\",service=\"registry.example.org\","
+      "scope=\"repository:a/b:pull\"",
       true, false, "https://auth.example.org/token", "registry.example.org", "repository:a/b:pull" },
     { "bearer realm=\"https://a.example.org/t?x=1\", scope=\"repository:a:pull,push\"", true, false,
       "https://a.example.org/t?x=1", NULL, "repository:a:pull,push" },

@@ -193,10 +193,11 @@ SW_API int sw_submit_many(struct sw_session *session, const struct sw_request *r
                           char group[SW_ID_SIZE], sw_outcome_fn *tell, void *context,
                           struct sw_error *err);
 
-/* Would the job be taken, and find what it needs? Looks at its platform (reach, versions, disk,
- * room, GPUs, image, mounts), its secrets and its data, and nothing happens. JSON: {"version",
- * "platform", "ok", "checks": [{"check","ok","message","fix"}]}. What is wrong with the job itself
- * is an error. */
+/* Would the job be taken, and find what it needs? Looks at its platform (credentials by presence, reach,
+ * versions, clock, disk, room, GPUs, image, mounts), its secrets and its data, and nothing happens. JSON:
+ * {"version","platform","ok","checks": [{"check","state","ok","message","fix"}]}; `state` is "ok",
+ * "failed", "not
+ * set up" or "not checked". What is wrong with the job itself is an error. */
 SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
 
@@ -601,8 +602,8 @@ SW_API char *sw_adoptable(struct sw_session *session, const char *platform, stru
 
 /* ---- places --------------------------------------------------------------------------- */
 
-/* Platforms with their options and whether each credential is present (never its value).
- * `name` NULL: all. */
+/* Platforms with their options, whether each credential and variable is set (never its value), and whether
+ * it is ready: all are asked at the same time. `name` NULL: all. Without a session none is asked. */
 SW_API char *sw_platforms(struct sw_session *session, const char *name, struct sw_error *err);
 
 /* Does a path exist, as the platform sees it? A URI (s3://...) is looked at from here, and so is a
@@ -633,6 +634,17 @@ SW_API char *sw_draft_job(const char *folder, struct sw_error *err);
 /* The same from one file of another tool; tool NULL: by its content. `section`: of an env.toml of NeMo-Run,
  * NULL: its first. SW_E_USAGE: it is not clear whose file it is. */
 SW_API char *sw_translate_job(const char *file, const char *tool, const char *section, struct sw_error *err);
+
+/* The models of the skill bank of this machine (TAO_SKILL_BANK_PATH, else ~/tao-skills-external): what
+ * `model` and `action` of a job file may say. `automl`: only those whose training AutoML can search.
+ * {"version","bank","models": [{"name","network_arch","actions","automl","reason","problem"}]}.
+ * SW_E_NOT_FOUND: there is no bank. */
+SW_API char *sw_models(struct sw_session *session, bool automl, struct sw_error *err);
+
+/* Which image an action of a model runs in: {"version","model","network_arch","action","image",
+ * "from","command","file"}. */
+SW_API char *sw_image_resolve(struct sw_session *session, const char *model, const char *action,
+                              struct sw_error *err);
 
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);

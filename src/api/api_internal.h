@@ -158,6 +158,11 @@ const struct sw_spec_platform *api_spec_platforms(size_t *count);
 bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
                  const struct sw_error *why);
 
+/* ready.c: does this platform answer, as a finding (core/finding.h); owned. */
+json_t *api_ready(struct sw_session *session, const struct sw_platform *platform);
+/* The same of all, in their order. */
+void api_ready_rows(struct sw_session *session, json_t *rows);
+
 /* connection.c: connections are opened once and stay the session's. */
 
 /* For verbs without a job: where profile, environment and defaults lead now. */

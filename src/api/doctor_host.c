@@ -12,17 +12,11 @@
 #include "base/buf.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "core/finding.h"
 
 #define SKIP_VARIABLE "TAO_K8S_SKIP_NODE_RUNTIME_CHECK"
 
 enum { DRIVER_LEAST = 580, TOOLKIT_MAJOR = 1, TOOLKIT_MINOR = 19 };
-
-static void finding(json_t *rows, const char *check, json_t *ok, const char *message, const char *fix)
-{
-    json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check), SW_SUB("ok", ok), SW_STR("message", message),
-        SW_STR("fix", json_is_true(ok) ? "" : fix)));
-}
 
 /* What a program prints, owned; NULL: it is not there, or fails. */
 static char *said_by(const char *program, const char *first, const char *second)
@@ -57,9 +51,10 @@ static void check_driver(json_t *rows)
     message = major ? sw_format("version %.*s, %d or newer is needed", (int)strcspn(said, "\r\n"), said,
                                 DRIVER_LEAST)
                     : sw_strdup("nvidia-smi does not answer: no driver, or no GPU");
-    finding(rows, "GPU driver", json_boolean(good), message,
-            "install NVIDIA's driver 580 or newer and restart the machine (on Ubuntu: apt install "
-            "nvidia-driver-580-server), or let the GPU Operator install it");
+    sw_finding(rows, "GPU driver", good, message,
+            "sudo apt-get install -y nvidia-driver-580-server (on Ubuntu) or the driver of your system's "
+            "vendor, then "
+            "restart the machine; or let the GPU Operator install it");
 }
 
 static void check_toolkit(json_t *rows)
@@ -72,19 +67,20 @@ static void check_toolkit(json_t *rows)
     message = major ? sw_format("version %d.%d, %d.%d or newer is needed", major, minor, TOOLKIT_MAJOR,
                                 TOOLKIT_MINOR)
                     : sw_strdup("nvidia-ctk does not answer");
-    finding(rows, "container toolkit", json_boolean(good), message,
-            "install nvidia-container-toolkit 1.19.0 or newer from NVIDIA's package repository");
+    sw_finding(rows, "container toolkit", good, message,
+            "with NVIDIA's package repository (libnvidia-container) set up: sudo apt-get install -y "
+            "nvidia-container-toolkit, or sudo dnf install -y nvidia-container-toolkit");
 }
 
 static const struct runtime {
     const char *backend, *name, *first, *second, *fix;
 } runtimes[] = {
     { "kubernetes", "containerd", "config", "dump",
-      "nvidia-ctk runtime configure --runtime=containerd && systemctl restart containerd" },
+      "sudo nvidia-ctk runtime configure --runtime=containerd && sudo systemctl restart containerd" },
     { "kubernetes", "crio", "config", NULL,
-      "nvidia-ctk runtime configure --runtime=crio && systemctl restart crio" },
+      "sudo nvidia-ctk runtime configure --runtime=crio && sudo systemctl restart crio" },
     { "docker", "docker", "info", "--format={{json .Runtimes}}",
-      "nvidia-ctk runtime configure --runtime=docker && systemctl restart docker" },
+      "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker" },
 };
 
 /* The first one of this backend that answers decides. */
@@ -101,7 +97,7 @@ static void check_runtime(const char *backend, json_t *rows)
             missing = said || !missing ? &runtimes[i] : missing;
         }
     nvidia = said && strstr(said, "nvidia");
-    finding(rows, missing->name, json_boolean(nvidia),
+    sw_finding(rows, missing->name, nvidia,
             nvidia ? "has NVIDIA's runtime" : said ? "has no NVIDIA runtime" : "does not answer",
             missing->fix);
 }
@@ -116,7 +112,7 @@ char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct
                                backend ? backend : ""));
     rows = json_array();
     if (kubernetes && sw_text_same(api_env(session, SKIP_VARIABLE), "1")) {
-        finding(rows, "GPU host", json_null(), "not checked, because " SKIP_VARIABLE " is 1", "");
+        sw_finding_open(rows, "GPU host", SW_STATE_NOT_CHECKED, SKIP_VARIABLE " is 1", NULL);
         return api_checks("doctor", NULL, rows);
     }
     check_driver(rows);

@@ -225,6 +225,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     asking.folder = out->folder;
     input.env_context = &asking;
     input.platforms = api_spec_platforms(&input.platform_count);
+    input.here = read;
     out->spec = sw_spec_resolve(&input, err);
     if (!out->spec)
         return json_object_size(refused) > 0 ? hint_dotenv(out, refused, err) : -1;

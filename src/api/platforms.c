@@ -64,31 +64,69 @@ static json_t *credential_rows(struct sw_session *session, const struct sw_crede
     return rows;
 }
 
-static json_t *platform_row(struct sw_session *session, const struct sw_platform *platform)
+static void add_variable(struct sw_session *session, json_t *rows, const char *name)
+{
+    const char *value = session ? api_env(session, name) : getenv(name);
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(rows, i, each)
+        if (sw_text_same(sw_json_str(each, "name"), name))
+            return;
+    json_array_append_new(rows, sw_json_object(SW_STR("name", name), SW_BOOL("set", !sw_text_empty(value))));
+}
+
+/* Every variable that decides something there, each once; whether it is set, never what to. */
+static json_t *variable_rows(struct sw_session *session, const struct sw_platform *platform)
+{
+    json_t *rows = json_array();
+
+    for (const struct sw_option *row = platform->options; row && row->name; row++)
+        if (row->env)
+            add_variable(session, rows, row->env);
+    for (const struct sw_credential *each = platform->credentials; each && each->name; each++)
+        add_variable(session, rows, each->name);
+    for (const char *const *name = platform->variables; name && *name; name++)
+        add_variable(session, rows, *name);
+    return rows;
+}
+
+/* `ready` is taken; NULL: it was not asked. */
+static json_t *platform_row(struct sw_session *session, const struct sw_platform *platform, json_t *ready)
 {
     return sw_json_object(
         SW_STR("name", platform->name), SW_STR_OPT("alias", platform->alias),
         SW_STR("summary", platform->summary),
         SW_SUB("options", option_rows(platform->options)),
-        SW_SUB("credentials", credential_rows(session, platform->credentials)));
+        SW_SUB("credentials", credential_rows(session, platform->credentials)),
+        SW_SUB("variables", variable_rows(session, platform)), SW_SUB("ready", ready ? ready : json_null()));
+}
+
+static void add_all(struct sw_session *session, json_t *rows)
+{
+    sw_auto(json) json_t *ready = json_array();
+    const struct sw_platform *platform;
+
+    if (session)
+        api_ready_rows(session, ready);
+    for (size_t i = 0; (platform = sw_platform_at(i)); i++)
+        json_array_append_new(rows, platform_row(session, platform, json_incref(json_array_get(ready, i))));
 }
 
 char *sw_platforms(struct sw_session *session, const char *name, struct sw_error *err)
 {
     sw_auto(json) json_t *rows = json_array();
-    const struct sw_platform *platform;
+    const struct sw_platform *platform = name ? sw_platform_need(name, err) : NULL;
 
+    if (name && !platform)
+        return NULL;
     if (session && !api_profiles(session, err))     /* ~/.config/tao/.env may hold them */
         return NULL;
-    if (name) {
-        platform = sw_platform_need(name, err);
-        if (!platform)
-            return NULL;
-        json_array_append_new(rows, platform_row(session, platform));
-    } else {
-        for (size_t i = 0; (platform = sw_platform_at(i)); i++)
-            json_array_append_new(rows, platform_row(session, platform));
-    }
+    if (platform)
+        json_array_append_new(rows, platform_row(session, platform, session ? api_ready(session,
+                platform) : NULL));
+    else
+        add_all(session, rows);
     return api_document("platforms", sw_json_object(SW_SUB_COPY("platforms", rows)));
 }
 

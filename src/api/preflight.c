@@ -2,7 +2,9 @@
 /*
  * preflight.c - `slipway preflight`: would this job be taken, and find what it needs?
  *
- * The list begins with the checks of the platform. Then come the very functions that a submit
+ * The list begins with the credentials, by presence alone, and the checks of the platform; one that is
+ * not set up or
+ * does not answer is a row, too. Then come the very functions that a submit
  * calls before it sends anything (the platform's preflight, the job's secrets), so that the two cannot
  * differ; and the job's data, which a submit leaves to the job itself.
  */
@@ -11,15 +13,10 @@
 #include "api/api_internal.h"
 #include "base/shown.h"
 #include "base/text.h"
+#include "core/finding.h"
 #include "core/keypath.h"
+#include "storage/image.h"
 #include "storage/transfer.h"
-
-static void add(json_t *rows, const char *check, const char *message, const struct sw_error *why)
-{
-    json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check), SW_BOOL("ok", !why), SW_STR("message", why ? why->message : message),
-        SW_STR_OPT("fix", why && why->hint[0] ? why->hint : NULL)));
-}
 
 static bool is_reported(const json_t *rows, const char *message)
 {
@@ -40,20 +37,95 @@ static void add_verdict(json_t *rows, const struct api_plan *made)
     bool good = !made->platform->preflight ||
                 made->platform->preflight(made->conn, made->plan, &why) == 0;
 
-    if (good || !is_reported(rows, why.message))
-        add(rows, "job", good ? "the platform accepts it" : NULL, good ? NULL : &why);
+    if (good)
+        sw_finding(rows, "job", true, "the platform accepts it", NULL);
+    else if (!is_reported(rows, why.message))
+        sw_finding_error(rows, "job", &why);
 }
 
+/* Each by its name; then whatever else the data of the job needs from here. */
 static void add_secrets(json_t *rows, const struct api_plan *made)
 {
+    sw_auto(sw_secrets) struct sw_secrets *set = sw_secrets_new(), *all = NULL;
     struct sw_error why = { 0 };
-    sw_auto(sw_secrets) struct sw_secrets *secrets =
-        sw_attempt_secrets(made->plan, api_folder_env, made->folder, &why);
+    const json_t *each;
+    size_t i;
 
-    if (!secrets)
-        add(rows, "secrets", NULL, &why);
-    else if (json_array_size(made->plan->secrets) > 0)
-        add(rows, "secrets", "all are set", NULL);
+    json_array_foreach(made->plan->secrets, i, each) {
+        const char *name = json_string_value(each);
+        sw_autofree char *check = sw_format("secret %s", name);
+        struct sw_error missing = { 0 };
+
+        if (sw_secrets_add(set, name, api_folder_env(made->folder, name), &missing) < 0)
+            sw_finding_error(rows, check, &missing);
+        else
+            sw_finding(rows, check, true, "is set", NULL);
+    }
+    all = sw_attempt_secrets(made->plan, api_folder_env, made->folder, &why);
+    if (!all && !is_reported(rows, why.message))
+        sw_finding_error(rows, "secrets", &why);
+}
+
+/* Which variables of the platform are set; a value is not looked at. */
+static void add_credentials(json_t *rows, const struct api_plan *made)
+{
+    sw_auto(sw_buf) struct sw_buf present = SW_BUF_INIT, absent = SW_BUF_INIT;
+    const struct sw_credential *each = made->platform->credentials;
+    sw_autofree char *message = NULL;
+
+    if (!each || !each->name)
+        return;
+    for (; each->name; each++) {
+        struct sw_buf *which = sw_text_empty(api_folder_env(made->folder, each->name)) ? &absent : &present;
+
+        sw_buf_addf(which, "%s%s", which->length ? ", " : "", each->name);
+    }
+    message = sw_format("%s%s%s%s%s", sw_buf_text(&present), present.length ? " set" : "",
+                        present.length && absent.length ? "; " : "", sw_buf_text(&absent),
+                        absent.length ? " not set" : "");
+    if (present.length)
+        sw_finding(rows, "credentials", true, message, NULL);
+    else
+        sw_finding_open(rows, "credentials", SW_STATE_NOT_SET_UP, message,
+                        "`slipway platforms NAME` says what each is for");
+}
+
+/* ---- the image -------------------------------------------------------------------------------------- */
+
+static bool has_check(const json_t *rows, const char *check)
+{
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(rows, i, each)
+        if (sw_text_same(sw_json_str(each, "check"), check))
+            return true;
+    return false;
+}
+
+/* A platform that takes a login for registries pulls images itself; one that can ask it beforehand has
+ * done so. */
+static bool pulls_images(const struct sw_platform *platform)
+{
+    for (const struct sw_credential *each = platform->credentials; each && each->name; each++)
+        if (strcmp(each->name, "DOCKER_PASSWORD") == 0)
+            return true;
+    return false;
+}
+
+/* Only where the GPUs are known before the job has them. */
+static void add_gpu_architecture(json_t *rows, const struct api_plan *made)
+{
+    if (made->plan->gpus > 0 && !sw_text_empty(made->plan->image) && pulls_images(made->platform) &&
+        !has_check(rows, "GPU architecture"))
+        sw_finding_open(rows, "GPU architecture", SW_STATE_NOT_CHECKED,
+                        "which GPUs the job will have is known when it runs", NULL);
+}
+
+static void add_image(json_t *rows, const struct api_plan *made)
+{
+    if (!sw_text_empty(made->plan->image) && pulls_images(made->platform) && !has_check(rows, "image"))
+        sw_image_rows(rows, made->plan->image, NULL, api_folder_env, made->folder);
 }
 
 /* ---- data ----------------------------------------------------------------------------------------- */
@@ -75,7 +147,10 @@ static void check_input(struct sw_transfer_client *client, const char *uri, json
         sw_fail(&why, SW_E_NOT_FOUND, "nothing found at '%s'", shown);
         sw_hint(&why, "check the address; 'slipway ls' shows what is there");
     }
-    add(rows, check, "readable", why.code ? &why : NULL);
+    if (why.code)
+        sw_finding_error(rows, check, &why);
+    else
+        sw_finding(rows, check, true, "readable from this machine", NULL);
 }
 
 static void check_output(struct sw_transfer_client *client, const char *uri, json_t *rows)
@@ -84,8 +159,10 @@ static void check_output(struct sw_transfer_client *client, const char *uri, jso
     sw_autofree char *probe = sw_uri_join(uri, ".slipway-probe");
     struct sw_error why = { 0 };
 
-    sw_transfer_probe(client, probe, &why);
-    add(rows, check, "writable", why.code ? &why : NULL);
+    if (sw_transfer_probe(client, probe, &why) < 0)
+        sw_finding_error(rows, check, &why);
+    else
+        sw_finding(rows, check, true, "writable from this machine", NULL);
 }
 
 static void check_value(struct sw_transfer_client *client, const json_t *value, json_t *rows)
@@ -115,6 +192,21 @@ static void check_data(struct sw_transfer_client *client, const struct sw_plan *
             check_output(client, sw_json_str(entry, "to"), rows);
 }
 
+/* What was tried from here is tried with the job's own values; another network may still be between the
+ * job and its
+ * data, and only a job there can show that. */
+static void add_reach(json_t *rows, const struct api_plan *made)
+{
+    sw_autofree char *message = NULL;
+
+    if (made->platform->sees_loopback && made->platform->sees_loopback(made->conn, made->plan))
+        return;
+    message = sw_format("whether the job's machine on %s reaches these servers, only a job there can show; "
+                        "its runner "
+                        "tries every input and output before the command starts", made->platform->name);
+    sw_finding_open(rows, "data from there", SW_STATE_NOT_CHECKED, message, NULL);
+}
+
 /* With the values that the job will be given. */
 static void add_data(json_t *rows, const struct api_plan *made)
 {
@@ -122,40 +214,68 @@ static void add_data(json_t *rows, const struct api_plan *made)
                                                      .env_context = made->folder } };
     struct sw_error why = { 0 };
     sw_auto(sw_transfer_client) struct sw_transfer_client *client = sw_transfer_open(&options, &why);
+    size_t before = json_array_size(rows);
 
     if (client)
         check_data(client, made->plan, rows);
     else
-        add(rows, "data", NULL, &why);
+        sw_finding_error(rows, "data", &why);
+    if (client && json_array_size(rows) > before)
+        add_reach(rows, made);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
 char *api_checks(const char *verb, const char *platform, json_t *checks)
 {
-    const json_t *each;
+    json_t *each;
     bool good = true;
     size_t i;
 
-    json_array_foreach(checks, i, each)
+    json_array_foreach(checks, i, each) {
         good = good && !json_is_false(json_object_get(each, "ok"));
+        json_object_set_new(each, "state", json_string(sw_finding_state(each)));
+    }
     return api_document(verb, sw_json_object(SW_STR_OPT("platform", platform), SW_BOOL("ok", good),
                                              SW_SUB("checks", checks)));
+}
+
+/* The job makes sense, and the way to its platform does not exist: which of the two is the platform's
+ * matter. */
+static bool is_of_platform(const struct api_plan *made, const struct sw_error *why)
+{
+    return made->platform && !made->conn && why->code != SW_E_UNTRUSTED && why->code != SW_E_USAGE;
+}
+
+static const char *check_of(enum sw_code code)
+{
+    return code == SW_E_CREDENTIAL ? "credential" : "connection";
 }
 
 char *sw_preflight(struct sw_session *session, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
-    json_t *rows;
+    sw_auto(json) json_t *rows = json_array(), *more = NULL;
+    struct sw_error why = { 0 };
 
-    if (api_choose(session, request, false, &made, err) < 0)
-        return NULL;
-    rows = made.platform->preflight_report ? made.platform->preflight_report(made.conn, made.plan,
-                                                                             err) : json_array();
-    if (!rows)
-        return NULL;
+    if (api_choose(session, request, false, &made, &why) < 0) {
+        if (!is_of_platform(&made, &why))
+            return sw_null(sw_pass(err, &why));
+        add_credentials(rows, &made);
+        sw_finding_error(rows, check_of(why.code), &why);
+        return api_checks("preflight", made.platform->name, sw_take(rows));
+    }
+    add_credentials(rows, &made);
+    if (made.platform->preflight_report) {
+        more = made.platform->preflight_report(made.conn, made.plan, err);
+        if (!more)
+            return NULL;
+        json_array_extend(rows, more);
+    }
+    add_image(rows, &made);
+    add_gpu_architecture(rows, &made);
     add_verdict(rows, &made);
     add_secrets(rows, &made);
     add_data(rows, &made);
-    return api_checks("preflight", made.platform->name, rows);
+    return api_checks("preflight", made.platform->name, sw_take(rows));
 }

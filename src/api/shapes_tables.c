@@ -302,7 +302,8 @@ static const struct api_field entrypoint[] = {
 };
 static const struct api_field check_row[] = {
     ALWAYS("check", API_TEXT, "what was checked"),
-    MAYBE("ok", API_BOOL, "null: it is not set up here, which is no failure"),
+    ALWAYS("state", API_TEXT, "ok, failed, not set up or not checked"),
+    MAYBE("ok", API_BOOL, "the same as true and false; null for the last two, which are no failure"),
     MAYBE("message", API_TEXT, "what was found"), MAYBE("fix", API_TEXT, "what to do"), END
 };
 #define CHECKS                                                                                     \
@@ -398,13 +399,38 @@ static const struct api_field credential[] = {
     ALWAYS("present", API_BOOL, "whether it is set; its value is never shown"),
     ALWAYS("help", API_TEXT, "what it is"), END
 };
+static const struct api_field variable[] = {
+    ALWAYS("name", API_TEXT, "variable"), ALWAYS("set", API_BOOL,
+                                                 "whether it is set; its value is never shown"),
+    END
+};
 static const struct api_field platform[] = {
     ALWAYS("name", API_TEXT, "name"), MAYBE("alias", API_TEXT, "another name"),
     ALWAYS("summary", API_TEXT, "one line"), ALWAYS("options", API_LIST, "options", option),
-    ALWAYS("credentials", API_LIST, "credentials", credential), END
+    ALWAYS("credentials", API_LIST, "credentials", credential),
+    ALWAYS("variables", API_LIST, "variables that decide something there", variable),
+    MAYBE("ready", API_OBJECT, "whether it answers; null without a session", check_row), END
 };
 static const struct api_field platforms[] = {
     VERSION, ALWAYS("platforms", API_LIST, "in the order of preference", platform), END
+};
+static const struct api_field model[] = {
+    ALWAYS("name", API_TEXT, "folder of the model"), MAYBE("network_arch", API_TEXT, "its architecture"),
+    ALWAYS("actions", API_TEXTS, "what it can do"),
+    ALWAYS("automl", API_BOOL, "whether AutoML can search its training"),
+    MAYBE("reason", API_TEXT, "why it cannot"), MAYBE("problem", API_TEXT, "why the model cannot be read"),
+    END
+};
+static const struct api_field models[] = {
+    VERSION, ALWAYS("bank", API_TEXT, "folder of the skill bank"),
+    ALWAYS("models", API_LIST, "by name", model), END
+};
+static const struct api_field image[] = {
+    VERSION, ALWAYS("model", API_TEXT, "folder of the model"), ALWAYS("network_arch", API_TEXT,
+                                                                      "its architecture"),
+    ALWAYS("action", API_TEXT, "action"), ALWAYS("image", API_TEXT, "image that it runs in"),
+    ALWAYS("from", API_TEXT, "where the image is named"), ALWAYS("command", API_TEXT, "its command"),
+    ALWAYS("file", API_TEXT, "what describes the model"), END
 };
 static const struct api_field inventory[] = {
     VERSION, ALWAYS("platform", API_TEXT, "which platform"),
@@ -502,9 +528,11 @@ const struct api_shape api_shapes[] = {
     { "events", "One event per line.", true, event_line, "From sw_events() of the library.", event_list },
     { "gc", "Leftovers.", false, gc },
     { "get", "What was copied of each job.", false, get },
+    { "image", "The image of a model's action.", false, image },
     { "inventory", "What a platform has.", false, inventory },
     { "logs", "One line of the log per line.", true, log_line },
     { "ls", "What is at a path or URI.", false, ls },
+    { "models", "Models of a skill bank.", false, models },
     { "plan", "What run would do.", false, plan },
     { "platforms", "Where jobs can run.", false, platforms },
     { "preflight", "Whether a job could run.", false, preflight },

@@ -25,19 +25,19 @@ static size_t longest_name(const json_t *checks)
     return longest;
 }
 
-enum verdict { FINE, WRONG, NOT_SET_UP };
+enum verdict { FINE, WRONG, OPEN };
 
 static const struct {
     const char *word, *style;
 } verdicts[] = {
-    [FINE] = { "ok", "32" }, [WRONG] = { "FAIL", "31" }, [NOT_SET_UP] = { "-", "2" },
+    [FINE] = { "ok", "32" }, [WRONG] = { "FAIL", "31" }, [OPEN] = { "-", "2" },
 };
 
 static enum verdict verdict_of(const json_t *check)
 {
     const json_t *ok = json_object_get(check, "ok");
 
-    return json_is_true(ok) ? FINE : json_is_null(ok) ? NOT_SET_UP : WRONG;
+    return json_is_true(ok) ? FINE : json_is_null(ok) ? OPEN : WRONG;
 }
 
 static void print_check(const struct cli *cli, const json_t *check, size_t width)
@@ -45,11 +45,12 @@ static void print_check(const struct cli *cli, const json_t *check, size_t width
     enum verdict verdict = verdict_of(check);
     bool color = cli->screen.out_color;
     const char *name = sw_json_str(check, "check"), *message = sw_json_str(check, "message");
-    const char *fix = sw_json_str(check, "fix");
+    const char *fix = sw_json_str(check, "fix"), *state = sw_json_str(check, "state");
+    bool open = verdict == OPEN && state;
 
-    cli_printf("%s%s%s%-4s%s  %-*s  %s%s\n", color ? "\033[" : "", color ? verdicts[verdict].style : "",
+    cli_printf("%s%s%s%-4s%s  %-*s  %s%s%s\n", color ? "\033[" : "", color ? verdicts[verdict].style : "",
                color ? "m" : "", verdicts[verdict].word, color ? "\033[0m" : "", (int)width,
-               name ? name : "", verdict == NOT_SET_UP ? "not set up: " : "", message ? message : "");
+               name ? name : "", open ? state : "", open ? ": " : "", message ? message : "");
     if (verdict == WRONG && !sw_text_empty(fix))
         cli_printf("%*s  fix: %s\n", (int)width + 6, "", fix);
 }
@@ -70,9 +71,9 @@ int cli_checks_show(struct cli *cli, const json_t *checks, const json_t *documen
         return cli_document_print(cli, document, err);
     if (counts[WRONG])
         cli_say(cli, "%zu of %zu checks failed", counts[WRONG], json_array_size(checks));
-    else if (counts[NOT_SET_UP])
-        cli_say(cli, "no check failed; %zu of %zu concern what is not set up", counts[NOT_SET_UP],
-                json_array_size(checks));
+    else if (counts[OPEN])
+        cli_say(cli, "no check failed; %zu of %zu concern what is not set up or cannot be checked from here",
+                counts[OPEN], json_array_size(checks));
     else
         cli_say(cli, "everything is in order");
     return 0;

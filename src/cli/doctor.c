@@ -47,8 +47,8 @@ const struct command command_doctor = {
         "Run a list of checks (store, platforms, helper programs, GPUs, files with credentials) and "
         "show a remedy for each that fails. A platform that was never used and does not answer is "
         "marked '-' (not set up), which is not a failure. gpu-host checks a machine that runs GPU "
-        "containers instead: driver, container toolkit, container runtime. Exits with 1 when a check "
-        "fails.",
+        "containers instead: driver (580 or newer), container toolkit (1.19 or newer), container runtime; it "
+        "changes nothing and prints the commands that help. Exits with 1 when a check fails.",
     .example = "slipway doctor\nslipway doctor gpu-host --backend kubernetes",
     .flags = doctor_flags,
     .shared = { cli_output_document },

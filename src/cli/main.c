@@ -25,8 +25,8 @@
         _(usage)                                                                                   \
     group("Act") _(cancel) _(retry) _(exec) _(forward) _(adopt) _(rm)                              \
     group("Data") _(results) _(get) _(cp) _(ls) _(check)                                           \
-    group("Set up") _(platforms) _(inventory) _(doctor) _(trust) _(watcher) _(gc) _(schema)        \
-        _(report) _(completion) _(version) _(help)
+    group("Set up") _(platforms) _(inventory) _(models) _(image) _(doctor) _(trust) _(watcher) _(gc)  \
+        _(schema) _(report) _(completion) _(version) _(help)
 
 #define DECLARE(verb) extern const struct command command_##verb;
 #define LIST(verb) &command_##verb,

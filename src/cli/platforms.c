@@ -11,11 +11,19 @@
 #define WIDTH 79
 
 static const struct sw_column platform_columns[] = {
-    { "PLATFORM" }, { "CREDENTIALS", .drop = 2 }, { "SUMMARY", .least = 20, .drop = 1 },
+    { "PLATFORM" }, { "READY" }, { "CREDENTIALS", .drop = 2 }, { "SUMMARY", .least = 20, .drop = 1 },
 };
 static const struct sw_column credential_columns[] = {
     { "CREDENTIAL" }, { "HERE" }, { "MEANING", .least = 20 },
 };
+
+/* "yes", "no" or "not set up". */
+static const char *ready_word(const json_t *ready)
+{
+    const json_t *ok = json_object_get(ready, "ok");
+
+    return json_is_true(ok) ? "yes" : json_is_false(ok) ? "no" : "not set up";
+}
 
 /* "set", "missing HF_TOKEN", "none set" (and none is required), or "none needed". */
 static char *credential_state(const json_t *credentials)
@@ -43,8 +51,10 @@ static void add_list(struct sw_buf *out, const struct cli *cli, const json_t *pl
 
     json_array_foreach(platforms, i, each) {
         sw_autofree char *state = credential_state(json_object_get(each, "credentials"));
+        const json_t *ready = json_object_get(each, "ready");
 
         sw_table_cell(table, sw_json_str(each, "name"), NULL);
+        sw_table_cell(table, ready_word(ready), json_is_false(json_object_get(ready, "ok")) ? "31" : NULL);
         sw_table_cell(table, state, sw_text_starts(state, "missing") ? "33" : NULL);
         sw_table_cell(table, sw_json_str(each, "summary"), NULL);
     }
@@ -96,6 +106,33 @@ static void add_credentials(struct sw_buf *out, const struct cli *cli, const jso
     sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
 }
 
+/* "ready: no: no login host is configured", and what to do. */
+static void add_ready(struct sw_buf *out, const struct cli *cli, const json_t *ready)
+{
+    const char *message = sw_json_str(ready, "message"), *fix = sw_json_str(ready, "fix");
+    sw_autofree char *line = sw_format("ready: %s%s%s", ready_word(ready), message ? ": " : "",
+                                       message ? message : "");
+    sw_autofree char *remedy = fix && *fix ? sw_format("fix: %s", fix) : NULL;
+
+    cli_wrap(out, line, 0, width_of(cli));
+    if (remedy)
+        cli_wrap(out, remedy, 2, width_of(cli));
+}
+
+/* Those that are set, by name; no value is known here. */
+static void add_variables(struct sw_buf *out, const struct cli *cli, const json_t *variables)
+{
+    sw_auto(sw_buf) struct sw_buf set = SW_BUF_INIT;
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(variables, i, each)
+        if (sw_json_bool(each, "set", false))
+            sw_buf_addf(&set, "%s%s", set.length ? ", " : "variables that are set: ", sw_json_str(each,
+                    "name"));
+    cli_wrap(out, set.length ? sw_buf_text(&set) : "variables that are set: none", 0, width_of(cli));
+}
+
 static void add_one(struct sw_buf *out, const struct cli *cli, const json_t *platform)
 {
     const char *name = sw_json_str(platform, "name");
@@ -105,6 +142,8 @@ static void add_one(struct sw_buf *out, const struct cli *cli, const json_t *pla
                                         "flag '--set %s.NAME=VALUE':", name, name);
 
     cli_wrap(out, head, 0, width_of(cli));
+    add_ready(out, cli, json_object_get(platform, "ready"));
+    add_variables(out, cli, json_object_get(platform, "variables"));
     if (json_array_size(options) > 0) {
         sw_buf_add_char(out, '\n');
         cli_wrap(out, usage, 0, width_of(cli));
@@ -141,9 +180,10 @@ const struct command command_platforms = {
     .args = "[NAME]",
     .summary = "list where jobs can run, and their options",
     .description =
-        "List the platforms this build can launch jobs on and whether their credentials are set "
-        "(values are never shown); whether a platform answers is shown by doctor. With NAME, list all "
-        "options of that platform.",
+        "List the platforms this build can launch jobs on, whether each is ready (it is set up here, and it "
+        "answers) and whether its credentials are set (values are never shown). With NAME, show what it "
+        "needs: "
+        "why it is not ready and what to do, which of its variables are set, its options and credentials.",
     .example = "slipway platforms\nslipway platforms local",
     .shared = { cli_output_document },
     .max_args = 1,

@@ -44,7 +44,8 @@ const struct command command_preflight = {
         "missing: on its platform (connection, versions, disk, CPUs, memory, GPUs and their types, "
         "limits, image, mounts, paths), on this machine (secrets; on local, the program), and its "
         "data (that inputs can be read and outputs written, with the credentials that the job will "
-        "have). A job that run would refuse fails here, for the same reason. Takes the same file, "
+        "have). A job that run would refuse fails here, for the same reason. What cannot be known before a "
+        "job runs there is marked '-' (not checked), with the reason. Takes the same file, "
         "flags and command as run; with neither file nor command, only the platform is checked. "
         "Nothing is sent or changed. Exits with 1 when a check fails.",
     .example = "slipway preflight -p docker --image ubuntu:24.04",

@@ -28,7 +28,7 @@ static const char *const sensitive[] = {
     "*_CA_FILE", "NGC_CLI_*_URL", "HOSTALIASES", "RES_OPTIONS",
     /* Files that name programs, places or keys. */
     "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_PROFILE", "AWS_DEFAULT_PROFILE",
-    "HF_HOME", "HF_TOKEN_PATH", "NGC_CLI_HOME",
+    "HF_HOME", "HF_TOKEN_PATH", "NGC_CLI_HOME", "TAO_SKILL_BANK_PATH", "TAO_VERSIONS_FILE",
 };
 
 static bool fits(const char *const *patterns, size_t count, const char *name)

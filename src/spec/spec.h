@@ -66,6 +66,7 @@ struct sw_spec_input {
     const json_t *user_defaults;            /* as sw_user_defaults_resolve() makes it; NULL: none */
     const char *default_platform;           /* when nothing says otherwise */
     size_t choice;                          /* which of a list of platforms, from 0 */
+    bool here;                              /* a versions.yaml of the current folder counts */
 };
 
 /* Every value is in its normal form, whichever way it was written:

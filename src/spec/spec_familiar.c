@@ -39,8 +39,7 @@ static const struct {
     { "job_recovery", "retry" }, { "max_retries", "retry.max" }, { "retries", "retry.max" },
     { "files", "code" }, { "packager", "code" }, { "repos", "code" },
     { "checkpoint_dir", "checkpoint" },
-    { "model", NULL, "models have no names here: give 'image' and 'command'" },
-    { "action", NULL, "actions have no names here: write it in 'command'" },
+    { "network_arch", "model" },
 };
 
 char *spec_familiar(const char *word)
@@ -48,8 +47,6 @@ char *spec_familiar(const char *word)
     for (size_t i = 0; i < SW_COUNT(familiar); i++) {
         if (strcmp(familiar[i].word, word) != 0)
             continue;
-        if (!familiar[i].key)
-            return sw_format(" (%s)", familiar[i].instead);
         return familiar[i].instead
                    ? sw_format(" (%s: slipway help job %s)", familiar[i].instead, familiar[i].key)
                    : sw_format(" (use '%s': slipway help job %s)", familiar[i].key, familiar[i].key);

@@ -180,6 +180,11 @@ const char *spec_source_below(const json_t *sources, const char *path);
 void spec_require(const struct spec_level *level, struct spec_check *check,
                   const struct sw_spec_platform *platform);
 
+/* ---- spec_model.c ------------------------------------------------------------------------ */
+
+/* Add what the skill bank says about `model` and `action` of this level, if it has them. */
+void spec_add_model(struct spec_level *into, struct spec_check *check, const struct sw_spec_input *input);
+
 /* ---- spec_trust.c ----------------------------------------------------------------------- */
 
 /* Note in check->untrusted what of a level, said by a file that is not trusted, would count: keys whose

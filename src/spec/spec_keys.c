@@ -134,6 +134,11 @@ static const struct sw_option python_fields[] = {
 const struct sw_option sw_spec_keys[] = {
     { "name", SW_TEXT, .flag = "name", .variables = true, .help = "name of the job; its id begins with it" },
     { "image", SW_TEXT, .flag = "image", .variables = true, .help = "container image to run in" },
+    { "model", SW_TEXT, .flag = "model", .trust = SW_TRUST_PROFILE, .variables = true,
+      .help = "model of a skill bank: with `action` it gives image, command, config_format, inputs and "
+              "outputs" },
+    { "action", SW_TEXT, .flag = "action", .trust = SW_TRUST_PROFILE, .variables = true,
+      .help = "what to do with the model: train, evaluate, export, ..." },
     { "command", SW_TEXT, .trust = SW_TRUST_PROFILE,
       .help = "shell command to run; {config_path}, {results_dir}, {job_id} are filled in" },
     { "argv", SW_TEXTS, .flag = "", .trust = SW_TRUST_PROFILE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spec_resolve.c - flag > job file > profile > environment > default: one spec from five levels. For the
- * platform alone, the user's config.toml comes between environment and default.
+ * spec_resolve.c - flag > job file > profile > environment > model > default: one spec from six levels.
+ * For the platform alone, the user's config.toml comes between environment and default.
  *
  * The platform is decided first, because it decides which profile and which table count. Then
  * each level is checked on its own and merged below the ones before it. Nothing is returned
@@ -396,6 +396,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         sw_buf_clear(&now.check.place);
         spec_add_environment(&now.level, &now.check, now.platform, input->env,
                              input->env_context);
+        spec_add_model(&now.level, &now.check, input);
         spec_add_defaults(&now.level, &now.check, now.platform);
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);

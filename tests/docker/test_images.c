@@ -285,10 +285,10 @@ static void whether_it_could_be_pulled_is_known_without_pulling(void **state)
     struct sw_error err = { 0 };
 
     (void)state;
-    assert_int_equal(docker_image_reachable(api, small, &err), -1);
+    assert_int_equal(docker_image_reachable(api, small, NULL, &err), -1);
     assert_int_equal(err.code, SW_E_CREDENTIAL);
     use_variables(right());
-    assert_int_equal(docker_image_reachable(api, small, NULL), 0);
+    assert_int_equal(docker_image_reachable(api, small, NULL, NULL), 0);
     expect_there(small, false);
 }
 

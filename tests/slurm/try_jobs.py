@@ -496,6 +496,15 @@ def preflight_passes_what_runs(here):
         assert said.returncode == 0, (wanted, said.stdout, said.stderr)
 
 
+def preflight_looks_at_paths_on_a_compute_node_and_at_the_clock(here):
+    job = here.job_file("true", inputs={"/data": BASE}, outputs={"/results": {"to": f"{BASE}/new/other"}})
+    rows = {row["check"]: row for row in json.loads(here.call("preflight", job, "-o", "json").stdout)["checks"]}
+    assert rows["clock"]["state"] == "ok", rows["clock"]
+    assert rows["paths on a node"]["state"] == "ok" or rows["shared folder"]["state"] == "not checked", rows
+    assert rows["credentials"]["state"] in ("ok", "not set up"), rows
+    return rows["shared folder"]["message"]
+
+
 # ---- other clients
 
 def a_job_is_adopted_by_its_id_alone(here):

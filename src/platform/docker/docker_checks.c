@@ -10,15 +10,17 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "base/clock.h"
 #include "base/folder.h"
 #include "base/proc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/finding.h"
 #include "core/gpu.h"
 #include "core/image_ref.h"
+#include "net/http.h"
 #include "net/ssh.h"
 #include "platform/docker/docker_job.h"
-#include "platform/kit/findings.h"
 
 #define GIB               (1024LL * 1024 * 1024)
 #define DISK_LEAST        (1 * GIB)
@@ -34,7 +36,7 @@
  * not known otherwise. */
 
 /* The script reads one line: a path, which is never part of a command. */
-static char *ask_far(struct docker_api *api, const char *script, const char *line)
+char *docker_ask_machine(struct docker_api *api, const char *script, const char *line)
 {
     struct sw_ssh *ssh = docker_dialer_ssh(api->dialer);
     sw_autofree char *input = sw_format("%s\n", line);
@@ -50,7 +52,7 @@ static char *ask_far(struct docker_api *api, const char *script, const char *lin
 
 static int64_t free_bytes_there(struct docker_api *api, const char *folder)
 {
-    sw_autofree char *said = ask_far(api, "read -r folder && df -Pk -- \"$folder\" | "
+    sw_autofree char *said = docker_ask_machine(api, "read -r folder && df -Pk -- \"$folder\" | "
                                           "{ read -r head; read -r disk all used left rest; "
                                           "echo \"$left\"; }", folder);
     long long kib = said && isdigit((unsigned char)*said) ? strtoll(said, NULL, 10) : -1;
@@ -74,7 +76,7 @@ static char *program_version(struct docker_api *api, const char *path)
     int status = -1;
 
     if (api->endpoint.way != DOCKER_UNIX) {
-        far = ask_far(api, "read -r path && \"$path\" --version", path);
+        far = docker_ask_machine(api, "read -r path && \"$path\" --version", path);
         return first_line(far);
     }
     if (sw_proc_ask(argv, "", &said, &status, NULL) < 0 || status != 0)
@@ -193,23 +195,7 @@ static void check_gpus(struct docker_api *api, const json_t *info, const struct 
         sw_finding(rows, "GPUs", !needs->gpus, "the engine has no NVIDIA runtime", TOOLKIT_FIX);
 }
 
-/* ---- image and mounts --------------------------------------------------------------------------- */
-
-static void check_image(struct docker_api *api, const struct docker_needs *needs, bool there,
-                        json_t *rows)
-{
-    bool used = there && needs->policy != DOCKER_PULL_ALWAYS;
-    bool missing = !used && needs->policy == DOCKER_PULL_NEVER;
-    sw_autofree char *message = sw_format(
-        "%s %s", needs->image, used ? "is there" : missing ? "is missing, and may not be pulled"
-                                                           : "can be pulled");
-    struct sw_error why = { 0 };
-
-    if (!used && !missing && docker_image_reachable(api, needs->image, &why) < 0)
-        sw_finding_error(rows, "image", &why);
-    else
-        sw_finding(rows, "image", !missing, message, "pull it there yourself, or use `pull: missing`");
-}
+/* ---- mounts --------------------------------------------------------------------------- */
 
 int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *err)
 {
@@ -241,16 +227,33 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
         sw_finding(rows, check, false, why.message, fix);
 }
 
+/* What the engine says of an image; owned; NULL: it does not have it. */
+static json_t *inspect(struct docker_api *api, const char *text)
+{
+    sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
+    sw_autofree char *name = sw_image_ref_parse(text, &image, NULL) == 0 ? sw_image_ref_text(&image) : NULL;
+
+    return name ? docker_inspect_image(api, name, NULL) : NULL;
+}
+
+static void check_clock(const json_t *info, json_t *rows)
+{
+    const char *told = sw_json_str(info, "SystemTime");
+    int64_t theirs_ms = told ? sw_http_date(told) : -1;
+
+    if (theirs_ms > 0)
+        sw_finding_clock(rows, "the engine's machine", theirs_ms, sw_now_ms());
+}
+
 /* ---- all of them -------------------------------------------------------------------------------- */
 
 json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs)
 {
     sw_auto(json) json_t *info = NULL;
-    sw_autofree char *use = NULL;
+    sw_auto(json) json_t *image = NULL;
     json_t *rows = json_array();
     struct sw_error why = { 0 };
     const char *version = docker_api_version(api, &why);
-    bool there = false;
     json_t *mount;
     size_t i;
 
@@ -259,18 +262,13 @@ json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs)
         return rows;
     }
     check_engine(api, info, version, rows);
-    if (needs->image) {
-        sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
-
-        if (sw_image_ref_parse(needs->image, &image, NULL) == 0)
-            use = sw_image_ref_text(&image);
-        if (use)
-            there = docker_is_there(api, sw_rest_path("/images/%s/json", use), NULL) > 0;
-    }
-    check_disk(api, info, needs->image && !there, rows);
+    check_clock(info, rows);
+    if (needs->image)
+        image = inspect(api, needs->image);
+    check_disk(api, info, needs->image && !image, rows);
     check_gpus(api, info, needs, rows);
     if (needs->image)
-        check_image(api, needs, there, rows);
+        docker_check_image(api, info, needs, image, rows);
     json_array_foreach(needs->mounts, i, mount)
         if (sw_text_same(sw_json_str(mount, "Type"), "bind"))
             check_mount(api, mount, rows);

@@ -148,8 +148,11 @@ struct docker_pull {
  * reach), SW_E_UNREACHABLE (the engine), SW_E_INTERRUPTED. */
 int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, char **use,
                         json_t **inspected, struct sw_error *err);
-/* Could it be pulled: asks the registry through the engine, moves no layer. Same errors. */
-int docker_image_reachable(struct docker_api *api, const char *image, struct sw_error *err);
+/* Could it be pulled: asks the registry through the engine, moves no layer. Same errors. `platforms`
+ * (may be NULL)
+ * learns what it is built for: [{"architecture","os"}], owned. */
+int docker_image_reachable(struct docker_api *api, const char *image, json_t **platforms,
+                           struct sw_error *err);
 
 /* ---- docker_checks.c: is an engine fit for a job? ------------------------------------------------ */
 
@@ -161,8 +164,21 @@ struct docker_needs {                 /* all borrowed */
     const json_t *mounts;            /* array as in HostConfig.Mounts; NULL: none */
 };
 
-/* JSON array of {"check","ok","message","fix"}; owned. An engine that does not answer is one row. */
+/* JSON array of findings (core/finding.h); owned. An engine that does not answer is one row. */
 json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs);
+
+/* What a script prints on the engine's machine when ssh is the way to it, owned; it reads one line,
+ * `line`. NULL:
+ * another way leads there, or it failed. */
+char *docker_ask_machine(struct docker_api *api, const char *script, const char *line);
+
+/* docker_image_checks.c: the image of these needs; `inspected` is what the engine says of it, NULL: not
+ * there. */
+void docker_check_image(struct docker_api *api, const json_t *info, const struct docker_needs *needs,
+                        const json_t *inspected, json_t *rows);
+/* The row about these GPUs and this image. Pure. */
+struct sw_gpu_archs;
+void docker_gpu_arch_row(json_t *rows, const struct sw_gpu_archs *machine, const struct sw_gpu_archs *image);
 
 /* Does the engine see what this mount (as in HostConfig.Mounts) binds? 1, 0 + err: it is not there; -1
  * + err. Nothing is made. */

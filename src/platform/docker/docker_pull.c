@@ -323,12 +323,13 @@ int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, 
     return 0;
 }
 
-int docker_image_reachable(struct docker_api *api, const char *text, struct sw_error *err)
+int docker_image_reachable(struct docker_api *api, const char *text, json_t **platforms, struct sw_error *err)
 {
     sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
     sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
     sw_auto(sw_text_wipe) char *header = NULL;
     sw_autofree char *name = NULL, *path = NULL;
+    sw_auto(json) json_t *reply = NULL;
     struct sw_error why = { 0 };
 
     if (sw_image_ref_parse(text, &image, err) < 0)
@@ -338,8 +339,11 @@ int docker_image_reachable(struct docker_api *api, const char *text, struct sw_e
     header = find_login(api, &image, &login);
     name = sw_image_ref_text(&image);
     path = sw_rest_path("/distribution/%s/json", name);
-    return docker_ask(api, &(struct sw_rest_call){
-        .path = path, .headers = (const struct sw_rest_pair[]){ { "X-Registry-Auth", header }, { 0 } },
-        .stall_ms = 120000, .changes_nothing = true }, NULL, &why) < 0
-               ? explain(api, &image, &login, &why, err) : 0;
+    if (docker_ask(api, &(struct sw_rest_call){
+            .path = path, .headers = (const struct sw_rest_pair[]){ { "X-Registry-Auth", header }, { 0 } },
+            .stall_ms = 120000, .changes_nothing = true }, &reply, &why) < 0)
+        return explain(api, &image, &login, &why, err);
+    if (platforms)
+        *platforms = json_incref(json_object_get(reply, "Platforms"));
+    return 0;
 }

@@ -8,19 +8,20 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/finding.h"
 #include "core/runner_image.h"
 #include "platform/kubernetes/kubernetes_submit.h"
+#include "storage/image.h"
 
 enum { MINOR_LEAST = 29 };           /* of version 1 */
 
 void k8s_finding(json_t *rows, const char *check, enum k8s_finding what, const char *message,
                  const char *fix)
 {
-    json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check),
-        SW_SUB("ok", what == K8S_NOT_SET_UP ? json_null() : json_boolean(what == K8S_FINE)),
-        SW_STR("message", message),
-        SW_STR_OPT("fix", what == K8S_FINE || sw_text_empty(fix) ? NULL : fix)));
+    if (what == K8S_NOT_SET_UP)
+        sw_finding_open(rows, check, SW_STATE_NOT_SET_UP, message, fix);
+    else
+        sw_finding(rows, check, what == K8S_FINE, message, fix);
 }
 
 static void found_error(const struct k8s_checks *checks, const char *check, const struct sw_error *why)
@@ -298,6 +299,9 @@ json_t *kubernetes_preflight_report(struct sw_connection *conn, const struct sw_
         check_named(&checks);
         check_capacity(&checks, &capacity);
         check_runner(&checks, &capacity);
+        if (!sw_text_empty(plan->image))
+            sw_image_rows(checks.rows, plan->image, *capacity.arch ? capacity.arch : NULL, conn->given.env,
+                          conn->given.env_context);
     }
     k8s_check_permissions(&checks);
     return checks.rows;

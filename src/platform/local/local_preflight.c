@@ -11,13 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/finding.h"
 #include "platform/local/local_gpu.h"
 #include "platform/local/local_room.h"
+
+#define DISK_LEAST (INT64_C(256) << 20)
 
 static int check_launcher(const struct sw_plan *plan, struct sw_error *err)
 {
@@ -209,13 +213,6 @@ int local_preflight(struct sw_connection *conn, const struct sw_plan *given, str
 
 /* ---- the report ----------------------------------------------------------------------------- */
 
-static void add(json_t *rows, const char *check, bool ok, const char *message, const char *fix)
-{
-    json_array_append_new(rows, sw_json_object(SW_STR("check", check), SW_BOOL("ok", ok),
-                                               SW_STR("message", message),
-                                               SW_STR_OPT("fix", ok ? NULL : fix)));
-}
-
 static void add_machine(json_t *rows)
 {
     struct room machine = room_of_machine();
@@ -224,7 +221,24 @@ static void add_machine(json_t *rows)
 
     sw_size_format(machine.memory_bytes, memory);
     message = sw_format("%g CPU%s, %s of memory", machine.cpus, machine.cpus == 1 ? "" : "s", memory);
-    add(rows, "machine", true, message, NULL);
+    sw_finding(rows, "machine", true, message, NULL);
+}
+
+/* Log, scratch files and results go there. */
+static void add_disk(json_t *rows, const char *folder)
+{
+    struct statvfs disk;
+    int64_t left;
+    char text[32];
+    sw_autofree char *message = NULL;
+
+    if (statvfs(folder, &disk) < 0)
+        return;
+    left = (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
+    sw_size_format(left, text);
+    message = sw_format("%s free in %s", text, folder);
+    sw_finding(rows, "disk", left >= DISK_LEAST, message,
+               "free some space, or choose another place with SLIPWAY_STATE_DIR");
 }
 
 static bool is_program(const char *path)
@@ -268,7 +282,7 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
     found = find_program(name, payload->command_dir, path ? path : getenv("PATH"));
     message = found ? NULL : sw_format("'%s' is not a program that can be started%s", name,
                                        strchr(name, '/') ? "" : ": it is not in PATH");
-    add(rows, "program", found != NULL, found ? found : message,
+    sw_finding(rows, "program", found != NULL, found ? found : message,
         "check its name; a path is relative to `workdir:`, else to the job file's folder");
 }
 
@@ -283,6 +297,7 @@ json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan 
         return NULL;
     rows = json_array();
     add_machine(rows);
+    add_disk(rows, local_of(conn)->state_dir);
     add_program(rows, plan, payload);
     return rows;
 }

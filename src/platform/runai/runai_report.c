@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "platform/kit/findings.h"
+#include "core/finding.h"
 
 enum { ALIVE_WITHIN_MS = 10 * 60000 };
 

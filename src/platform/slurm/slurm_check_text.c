@@ -5,15 +5,17 @@
  *
  * A submit ends with the first refusal; a preflight lists them all.
  *
- * Pure.
+ * Pure, but for this machine's clock beside the login host's.
  */
 #include "platform/slurm/slurm_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/finding.h"
 
 #define LEAST_FREE_KIB (1024 * 1024)
 
@@ -21,6 +23,7 @@ static const struct {
     const char *key, *check;
     const char *good;              /* what "skip" means; NULL: says itself */
     const char *fix;
+    bool open;                     /* "skip" means that it was not checked */
 } meanings[] = {
     { "slurm", "slurm", NULL,
       "put sbatch and squeue in the PATH of logins without a terminal (~/.bashrc), or use another host" },
@@ -36,7 +39,9 @@ static const struct {
     { "base", "base folder", NULL,
       "choose a folder that you may write to with slurm.base_dir or SLURM_BASE_RESULTS_DIR" },
     { "node", "shared folder", "no compute node was free to check it",
-      "choose a folder of the shared file system with slurm.base_dir" },
+      "choose a folder of the shared file system with slurm.base_dir", .open = true },
+    { "nodepaths", "paths on a node", NULL,
+      "name paths of the shared file system, which compute nodes see and may write to" },
 };
 
 static const struct {
@@ -80,9 +85,7 @@ void slurm_finding(json_t *rows, const char *check, bool ok, const char *message
 {
     sw_autofree char *text = sw_text_printable(message, strnlen(message, 600));
 
-    json_array_append_new(rows, sw_json_object(
-        SW_STR("check", check), SW_BOOL("ok", ok), SW_STR("message", text),
-        SW_STR("fix", ok || !fix ? "" : fix)));
+    sw_finding(rows, check, ok, text, fix);
 }
 
 /* Only told: a job may name several partitions, and one that allows its time is enough. */
@@ -114,6 +117,14 @@ static void add_space(json_t *rows, const char *free_kib, const char *where)
                   "remove old results (`slipway gc`), or choose another folder with slurm.base_dir");
 }
 
+static void add_clock(json_t *rows, const char *seconds)
+{
+    long long theirs_s = strtoll(seconds, NULL, 10);
+
+    if (theirs_s > 0 && theirs_s < INT64_MAX / 1000)
+        sw_finding_clock(rows, "the login host", theirs_s * 1000, sw_now_ms());
+}
+
 /* "WORD MACHINE FILE" of slurm_credentials.sh. */
 static void add_credential(json_t *rows, const struct slurm_checked *job, struct slurm_record *record)
 {
@@ -141,7 +152,9 @@ static void add_answer(json_t *rows, const char *key, const char *verdict, const
     for (size_t i = 0; i < SW_COUNT(meanings); i++) {
         if (!sw_text_same(meanings[i].key, key))
             continue;
-        if (sw_text_same(verdict, "skip") && meanings[i].good)
+        if (sw_text_same(verdict, "skip") && meanings[i].open)
+            sw_finding_open(rows, meanings[i].check, SW_STATE_NOT_CHECKED, meanings[i].good, NULL);
+        else if (sw_text_same(verdict, "skip") && meanings[i].good)
             slurm_finding(rows, meanings[i].check, true, meanings[i].good, NULL);
         else
             slurm_finding(rows, meanings[i].check, !sw_text_same(verdict, "no"), text,
@@ -194,6 +207,10 @@ void slurm_check_text(json_t *rows, const struct slurm_checked *job, const char 
 
         if (sw_text_same(record.kind, "credential")) {
             add_credential(rows, job, &record);
+            continue;
+        }
+        if (sw_text_same(record.kind, "clock")) {
+            add_clock(rows, record.rest);
             continue;
         }
         if (sw_text_same(record.kind, "refused")) {

@@ -6,7 +6,7 @@
 # is wanted), bundle (an OCI bundle, or nothing), batch (the batch script; empty: no job is checked) and the values of
 # slurm_needs.sh. Leaves `probe` behind for other hosts. Records:
 #     KEY WORD TEXT              yes, no or skip
-#     limit PARTITION TIME       space KIB FOLDER
+#     limit PARTITION TIME       space KIB FOLDER       clock SECONDS
 #     refused WORD TEXT          what a submit would refuse
 # shellcheck disable=SC2154,SC2034
 
@@ -100,14 +100,33 @@ sw_check_base() {
         "$(df -P "$base" | awk 'NR == 2 { print $6 }')"
 }
 
-# A compute node reads the file that we just wrote: the only proof that the folder is shared.
+# A compute node reads the file that we just wrote: the only proof that the folder is shared. There the paths of the job are
+# looked at, too: a login host may see more.
 sw_check_node() {
-    # shellcheck disable=SC2016
-    said=$(srun -Q --immediate=10 -N1 -n1 -t1 -J slipway-check ${partition:+-p "$partition"} \
-        ${account:+-A "$account"} sh -c 'echo "${SLURMD_NODENAME:-$(uname -n)}"; cat "$1"' sh "$probe" 2>&1)
+    set -f
+    IFS='
+'
+    # shellcheck disable=SC2016,SC2086
+    said=$(srun -Q --immediate=10 -N1 -n1 -t1 -J slipway-check ${partition:+--partition="$partition"} \
+        ${account:+--account="$account"} sh -c 'echo "${SLURMD_NODENAME:-$(uname -n)}"; cat "$1"; shift
+            until [ "$1" = -- ]; do [ -e "$1" ] || echo "missing $1"; shift; done; shift
+            for path; do
+                where=$path
+                until [ -e "$where" ]; do where=${where%/*}; [ -n "$where" ] || where=/; done
+                [ -w "$where" ] || echo "not writable $path"
+            done' sh "$probe" ${inputs:-} -- ${outputs:-} 2>&1)
+    unset IFS
+    set +f
     node=$(printf '%s\n' "$said" | head -n 1)
+    lacks=$(printf '%s\n' "$said" | grep -e '^missing ' -e '^not writable ')
     case $said in
-    *"${probe##*/}") sw_answer node yes "$node sees it" ;;
+    *"${probe##*/}"*)
+        sw_answer node yes "$node sees it"
+        if [ -n "$lacks" ]; then
+            sw_answer nodepaths no "$node: $lacks"
+        elif [ -n "${inputs:-}${outputs:-}" ]; then
+            sw_answer nodepaths yes "$node sees all of them"
+        fi ;;
     *'No such file'*) sw_answer node no "$node does not see $base" ;;
     *) sw_answer node skip "$said" ;;
     esac
@@ -124,6 +143,7 @@ sw_check_batch() {
     esac
 }
 
+printf 'clock\t%s\n' "$(date +%s)"
 sw_slurm=''
 if sw_check_slurm; then
     sw_slurm=1

@@ -348,7 +348,7 @@ def a_quota_is_named(here):
     expect("more than the project's quota" in here.status(job)["message"], here.status(job))
     found = json.loads(here.call("preflight", here.job("true", {"preemptibility": "non-preemptible"}, gpus=9), "-o", "json",
                                  check=False).stdout)
-    expect([row["check"] for row in found["checks"] if not row["ok"]] == ["quota"], found)
+    expect([row["check"] for row in found["checks"] if row["ok"] is False] == ["quota"], found)
 
 
 def main():

@@ -71,7 +71,7 @@ static struct sw_spec *resolve(const struct given *given, struct sw_error *err)
     sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
     struct sw_spec_input input = {
         .platforms = test_platforms, .platform_count = SW_COUNT(test_platforms),
-        .profile = given->profile, .env = test_getenv, .default_platform = "local",
+        .profile = given->profile, .env = test_getenv, .default_platform = "local", .here = true,
     };
 
     for (size_t i = 0; i + 1 < SW_COUNT(given->flags) && given->flags[i]; i += 2)

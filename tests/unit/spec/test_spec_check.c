@@ -23,6 +23,10 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "commands: [x]\n", "job.yaml:1:1: unknown key 'commands' (use 'command': slipway help job command)" },
     { "ntasks: 8\n", "job.yaml:1:1: unknown key 'ntasks' (the command starts once on each node, and "
                      "'launcher' starts more: slipway help job launcher)" },
+    { "network_arch: dino\n",
+      "job.yaml:1:1: unknown key 'network_arch' (use 'model': slipway help job model)" },
+    { "model: dino\n", "job.yaml:1:1: 'model' needs 'action', too: together they choose image and command "
+                       "(`slipway models` lists both)" },
     { "zzzzzzzz: 1\n", "job.yaml:1:1: unknown key 'zzzzzzzz'" },
     { "retry: {maxx: 1}\n", "job.yaml:1:9: unknown key 'retry.maxx' (did you mean 'max'?)" },
     { "slurm: {partion: a}\n",
@@ -32,10 +36,6 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "inputs:\n  /a: {form: b}\n",
       "job.yaml:2:8: unknown key 'inputs./a.form' (did you mean 'from'?)\n"
       "job.yaml:2:3: inputs./a: 'from' is required" },
-    { "model: dino\n", "job.yaml:1:1: unknown key 'model' (models have no names here: give 'image' and "
-                       "'command')" },
-    { "action: train\n", "job.yaml:1:1: unknown key 'action' (actions have no names here: write it in "
-                         "'command')" },
     /* variables that would be overridden */
     { "env: {WORLD_SIZE: 4}\n",
       "job.yaml:1:7: env.WORLD_SIZE: Slipway sets it and would override a value here" },

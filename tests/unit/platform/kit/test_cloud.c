@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/kit/findings.h"
+#include "core/finding.h"
 #include "platform/kit/marked.h"
 #include "platform/kit/sending.h"
 

@@ -110,7 +110,8 @@ static void every_answer_becomes_a_finding_with_its_fix(void **state)
         { "credential\topen\tr.test\t/h/.credentials", "credentials for r.test", false, "others can read",
           "chmod 600 /h/.credentials" },
         { "credential\tok\tr.test\t/h/.credentials", "credentials for r.test", true, "/h/", "" },
-        { "node\tskip\tbusy", "shared folder", true, "no compute node was free", "" },
+        { "nodepaths\tno\tn1: missing /data/x", "paths on a node", false, "missing /data/x", "shared file" },
+        { "clock\t1", "clock", false, "behind this machine", "time server" },
         { "node\tno\tn1 does not see /b", "shared folder", false, "n1", "slurm.base_dir" },
     };
     const struct slurm_checked job = { .minutes = 240, .secret_named = true };
@@ -124,8 +125,19 @@ static void every_answer_becomes_a_finding_with_its_fix(void **state)
         row = found(rows, cases[i].check);
         assert_int_equal(sw_json_bool(row, "ok", !cases[i].ok), cases[i].ok);
         assert_non_null(strstr(sw_json_str(row, "message"), cases[i].message));
-        assert_non_null(strstr(sw_json_str(row, "fix"), cases[i].fix));
+        assert_non_null(strstr(cases[i].ok ? "" : sw_json_str(row, "fix"), cases[i].fix));
     }
+}
+
+static void a_node_that_was_not_free_leaves_the_question_open(void **state)
+{
+    sw_auto(json) json_t *rows = json_array();
+    const struct slurm_checked job = { 0 };
+
+    (void)state;
+    slurm_check_text(rows, &job, "node\tskip\tbusy");
+    assert_true(json_is_null(json_object_get(found(rows, "shared folder"), "ok")));
+    assert_string_equal(sw_json_str(found(rows, "shared folder"), "state"), "not checked");
 }
 
 static void records_of_unknown_kinds_are_passed_over(void **state)
@@ -146,6 +158,7 @@ int main(void)
         cmocka_unit_test(partitions_count_their_nodes_and_what_is_free),
         cmocka_unit_test(numbers_that_no_machine_has_count_as_none),
         cmocka_unit_test(every_answer_becomes_a_finding_with_its_fix),
+        cmocka_unit_test(a_node_that_was_not_free_leaves_the_question_open),
         cmocka_unit_test(records_of_unknown_kinds_are_passed_over),
     };
 

@@ -26,6 +26,7 @@ struct head {
     struct ray_link *links;       /* of the other ranks, and of those that have not proven who they are */
     size_t count;
     int listener;                 /* -1: the cluster has one node */
+    char master[16];              /* where the other ranks look for us, as this machine sees it */
     struct sw_http *http;
     struct ray_seen seen;
     int64_t until_ms, started_ms, ask_ms, busy_ms;
@@ -336,14 +337,16 @@ static void hear_last_news(struct head *head)
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
 /* Ranks on one machine use loopback alone; so does a cluster of one node. */
-static int set_address(struct ray_keeper *keeper, struct sw_error *err)
+static int set_address(struct head *head, struct sw_error *err)
 {
+    struct ray_keeper *keeper = head->keeper;
     const char *master = getenv("MASTER_ADDR");
     sw_autofree char *worker = keeper->nodes > 1 ? address_of(0) : NULL;
     char ip[16] = "127.0.0.1";
 
     if (keeper->nodes > 1 && (sw_text_empty(master) || ray_resolve(master, ip, err) < 0))
         return sw_text_empty(master) ? sw_fail(err, SW_E_SPEC, "MASTER_ADDR is not set") : -1;
+    memcpy(head->master, ip, sizeof head->master);
     /* A machine may call itself 127.0.1.1 in its own /etc/hosts, where others see another address. */
     if (keeper->nodes > 1 && ray_is_loopback(ip) && ray_own_ip(worker, ip, err) < 0)
         return -1;
@@ -358,13 +361,14 @@ static int begin(struct head *head, struct sw_error *err)
 {
     struct ray_keeper *keeper = head->keeper;
 
-    if (set_address(keeper, err) < 0)
+    if (set_address(head, err) < 0)
         return -1;
     head->http = sw_http_open(&(struct sw_http_options){ .connect_ms = STALL_MS, .stall_ms = STALL_MS }, err);
     if (!head->http)
         return -1;
     if (keeper->nodes > 1 &&
-        (head->listener = ray_link_listen(keeper->node.ip, keeper->node.block + RAY_LINK, err)) < 0)
+        (head->listener = ray_link_listen(ray_is_loopback(keeper->node.ip) ? head->master : keeper->node.ip,
+                                          keeper->node.block + RAY_LINK, err)) < 0)
         return -1;
     return ray_process_start(&keeper->ray, keeper->runner, &keeper->node, err);
 }

@@ -221,5 +221,7 @@ void ray_keep(struct runner *runner, struct ray_shared *shared, int orders, int 
     else
         outcome = keeper.node.rank == 0 ? ray_head(&keeper) : ray_worker(&keeper);
     finish(&keeper);
-    _exit(shared->state == RAY_FAILED ? shared->exit_code : outcome < 0 ? RUNNER_IO : 0);
+    if (shared->state == RAY_FAILED)
+        _exit(shared->exit_code);
+    _exit(outcome < 0 && !keeper.stop_by_ms ? RUNNER_IO : 0);
 }

@@ -123,7 +123,9 @@ int ray_link_listen(const char *ip, int port, struct sw_error *err)
     int yes = 1;
 
     /* Where one machine has all ranks no other needs to reach it. */
-    at.sin_addr.s_addr = htonl(ray_is_loopback(ip) ? INADDR_LOOPBACK : INADDR_ANY);
+    at.sin_addr.s_addr = htonl(INADDR_ANY);
+    if (ray_is_loopback(ip))
+        inet_pton(AF_INET, ip, &at.sin_addr);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) < 0 ||
         bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, SOMAXCONN) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot listen on port %d", port);

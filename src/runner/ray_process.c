@@ -33,6 +33,8 @@ enum { TERM_MS = 3000, KILL_MS = 7000, EACH_MS = 20, BELOW_MAX = 8192 };
 
 /* ---- start ------------------------------------------------------------------------------------------ */
 
+enum { IN_PROGRAM, IN_FOLDER };      /* steps at which the start may fail */
+
 struct ray_start_call {
     const struct runner *runner;
     const struct ray_node *node;
@@ -47,11 +49,30 @@ static void set_port(const char *name, const struct ray_node *node, enum ray_por
     setenv(name, text, 1);
 }
 
+/* `setup:` and the image's entry point come first, as before the command. Owned vector. */
+static char **all_words(const struct ray_start_call *call)
+{
+    const json_t *before = call->runner->payload->entrypoint;
+    const char *venv = getenv("VIRTUAL_ENV");
+    sw_autofree char *inside = venv ? sw_format("%s/bin/ray", venv) : NULL;
+    char **words = ray_start_words(call->node, inside && sw_file_exists(inside) ? inside : "ray"), **all;
+    size_t count = 0, first = json_array_size(before);
+
+    while (words[count])
+        count++;
+    all = sw_realloc_array(NULL, first + count + 1, sizeof *all);
+    for (size_t i = 0; i < first; i++)
+        all[i] = sw_strdup(json_string_value(json_array_get(before, i)));
+    memcpy(all + first, words, (count + 1) * sizeof *all);
+    free(words);
+    return all;
+}
+
+/* Where the command runs: there is the code that Ray's workers import. */
 static void become_ray(void *context, struct sw_start_failure *why)
 {
     const struct ray_start_call *call = context;
-    const char *venv;
-    sw_autofree char *inside = NULL;
+    sw_autofree char *workdir = runner_command_folder(call->runner);
     char **words;
 
     runner_apply_environment(call->runner);
@@ -60,13 +81,11 @@ static void become_ray(void *context, struct sw_start_failure *why)
     set_port("DASHBOARD_METRIC_PORT", call->node, RAY_DASHBOARD_METRICS);
     setenv("PYTHONUNBUFFERED", "1", 1);
     unsetenv("RAY_ADDRESS");
-    venv = getenv("VIRTUAL_ENV");
-    inside = venv ? sw_format("%s/bin/ray", venv) : NULL;
-    words = ray_start_words(call->node, inside && sw_file_exists(inside) ? inside : "ray");
+    words = all_words(call);
     dup2(call->output, STDOUT_FILENO);
     dup2(call->output, STDERR_FILENO);
-    if (chdir(call->node->folder) < 0) {
-        why->error = errno;
+    if (chdir(workdir ? workdir : call->node->folder) < 0) {
+        *why = (struct sw_start_failure){ errno, IN_FOLDER };
         return;
     }
     execvp(words[0], words);
@@ -92,6 +111,8 @@ int ray_process_start(struct ray_process *ray, const struct runner *runner, cons
     if (ray->pid > 0)
         return 0;
     ray->pid = 0;
+    if (why.error && why.step == IN_FOLDER)
+        return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the command's folder: %s", strerror(why.error));
     if (why.error == ENOENT) {
         sw_fail(err, SW_E_NOT_FOUND, "`ray` is not in PATH on this node");
         return sw_hint(err, "use an image that has it, or install \"ray[default]\"");

@@ -2,9 +2,10 @@
 /*
  * job_copy.c - files and folders out of a running job, and into it: an archive through a command beside it.
  *
- * The command (`tar`, which its image must have) has the job's user, folder and view of files. It reads from
- * or writes to a pipe; the other end is served by a thread here (job_copy_here.c), so that neither side keeps
- * more than a pipe holds. What goes wrong here counts before what the command says of it.
+ * The command is the job's runner (runner/pack.c, runner/place.c), with the job's user, folder and view of
+ * files. It reads from or writes to a pipe; the other end is served by a thread here (job_copy_here.c), so
+ * that neither side keeps more than a pipe holds. What goes wrong here counts before what the command says of
+ * it.
  */
 #include "api/job_copy.h"
 
@@ -20,13 +21,6 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "core/archive.h"
-
-static const char *const into_text[] = {
-#include "api/copy_into.sh.inc"
-    NULL
-};
-
-#define OUT_TEXT "cd -- \"$1\" && exec tar -cf - -- \"$2\""
 
 enum { WORDS_MOST = 400 };
 
@@ -98,7 +92,7 @@ static int words_of(const struct job_copying *copy, int status, struct sw_error 
         sw_fail(err, SW_E_REFUSED, "%s", words);
     else
         sw_fail(err, SW_E_REFUSED, "the copying command ended with exit code %d", status);
-    return status == 127 ? sw_hint(err, "`slipway cp` needs sh and tar in the image") : -1;
+    return -1;
 }
 
 /* Runs it to its end; *status: -1 when it did not get there. */
@@ -165,7 +159,7 @@ static int open_copy(struct job_copying *copy, const char *id, int replica, stru
     return 0;
 }
 
-/* GNU tar ends with 1 when a file changed while it was read: all of it is here, and that is said. */
+/* The runner ends with 1 when a file changed while it was read: all of it is here, and that is said. */
 static char *finish(struct job_copying *copy, int status, const char *to, struct sw_error *err)
 {
     bool failed = copy->result < 0;
@@ -205,7 +199,7 @@ char *sw_copy_from_job(struct sw_session *session, const char *id, int replica, 
     if (slash)
         *slash = '\0';
     {
-        char *argv[] = { (char *)"sh", (char *)"-c", (char *)OUT_TEXT, (char *)"sh",
+        char *argv[] = { (char *)SW_EXEC_RUNNER, (char *)"pack",
                          !slash ? (char *)"." : *trimmed ? trimmed : (char *)"/", (char *)copy.name, NULL };
 
         if (run_quietly(&copy, replica, argv, &status, err) < 0)
@@ -221,7 +215,6 @@ char *sw_copy_to_job(struct sw_session *session, const char *id, int replica, co
                                                      .pipe = { -1, -1 }, .words = -1,
                                                      .count = { .progress = progress, .context = context } };
     sw_autofree char *absolute = sw_path_absolute(from, NULL);
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     int status = 0;
 
     if (access(from, R_OK) < 0)
@@ -231,11 +224,8 @@ char *sw_copy_to_job(struct sw_session *session, const char *id, int replica, co
         return sw_null(sw_fail(err, SW_E_USAGE, "which place in the job?"));
     if (open_copy(&copy, id, replica, err) < 0)
         return NULL;
-    for (size_t i = 0; into_text[i]; i++)
-        sw_buf_add(&script, into_text[i]);
     {
-        char *argv[] = { (char *)"sh", (char *)"-c", script.data, (char *)"sh", (char *)path,
-                         (char *)copy.name, NULL };
+        char *argv[] = { (char *)SW_EXEC_RUNNER, (char *)"place", (char *)path, (char *)copy.name, NULL };
 
         if (run_quietly(&copy, replica, argv, &status, err) < 0)
             return NULL;

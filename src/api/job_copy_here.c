@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * job_copy_here.c - this machine's half of copying to and from a job: a tree becomes an archive, an archive a
- * tree.
- *
- * What comes from a job is not trusted: it is unpacked into a new folder beside its place, which nothing
- * leads out of (core/archive.h), and gets its name when it is whole.
+ * tree (core/archive_put.c; what comes from a job is not trusted).
  */
 #include "api/job_copy.h"
 
@@ -62,118 +59,23 @@ static ssize_t read_fd(struct sw_archive_stream *stream, void *bytes, size_t len
     return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the job sends");
 }
 
-struct counted {                       /* a visitor that counts for another */
-    struct sw_archive_visitor inner;
-    struct job_copy_count *count;
-};
-
-static int count_member(void *context, const struct sw_archive_member *member, struct sw_error *err)
+static int count_part(void *context, const struct sw_archive_member *member, size_t length,
+                      struct sw_error *err)
 {
-    const struct counted *to = context;
+    struct job_copy_count *count = context;
 
-    to->count->files += member->kind != SW_ARCHIVE_FOLDER;
-    return to->inner.member(to->inner.context, member, err);
-}
-
-static int count_data(void *context, const void *bytes, size_t length, struct sw_error *err)
-{
-    const struct counted *to = context;
-
-    to->count->bytes += (int64_t)length;
-    return job_copy_tell(to->count, err) < 0 ? -1 : to->inner.data(to->inner.context, bytes, length, err);
-}
-
-static int count_end(void *context, struct sw_error *err)
-{
-    const struct counted *to = context;
-
-    return to->inner.end(to->inner.context, err);
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/* `from`, which nothing else uses, becomes `to`. A folder is added to one that is there. */
-static int put_in_place(const char *from, const char *to, int depth, struct sw_error *err)
-{
-    struct stat info;
-    struct dirent *each;
-    DIR *folder;
-    int result = 0;
-
-    if (lstat(from, &info) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot read '%s'", from);
-    if (!S_ISDIR(info.st_mode) || !is_folder(to))
-        return rename(from, to) == 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot write '%s'", to);
-    if (depth > DEPTH_MAX)
-        return sw_fail(err, SW_E_REFUSED, "its folders are nested too deeply");
-    folder = opendir(from);
-    if (!folder)
-        return sw_fail_errno(err, SW_E_IO, "cannot read '%s'", from);
-    while (result == 0 && (each = readdir(folder))) {
-        sw_autofree char *source = NULL, *target = NULL;
-
-        if (strcmp(each->d_name, ".") == 0 || strcmp(each->d_name, "..") == 0)
-            continue;
-        source = sw_path_join(from, each->d_name);
-        target = sw_path_join(to, each->d_name);
-        result = put_in_place(source, target, depth + 1, err);
-    }
-    closedir(folder);
-    return result;
-}
-
-/* tar fills the last block behind the end of the archive: it must not find its reader gone. */
-static int read_rest(struct from_fd *from, struct sw_error *err)
-{
-    char bytes[PIECE];
-    ssize_t n;
-
-    while ((n = read_fd(&from->stream, bytes, sizeof bytes, err)) > 0)
-        if (job_copy_tell(from->count, err) < 0)
-            return -1;
-    return (int)n;
-}
-
-static int unpack_into(int fd, const char *folder, struct job_copy_count *count,
-                       void (*warn)(void *context, const char *text), void *warn_context,
-                       struct sw_error *err)
-{
-    sw_auto(sw_archive_place) struct sw_archive_place *place =
-        sw_archive_place_open(folder, warn, warn_context, err);
-    struct from_fd from = { .stream.read = read_fd, .fd = fd, .count = count };
-    struct counted counted = { .count = count };
-    const struct sw_archive_visitor visitor = { count_member, count_data, count_end, &counted };
-
-    if (!place)
-        return -1;
-    counted.inner = sw_archive_place_visitor(place);
-    return sw_archive_read_tar(&from.stream, &visitor, err) < 0 ? -1 : read_rest(&from, err);
+    count->files += member && member->kind != SW_ARCHIVE_FOLDER;
+    count->bytes += (int64_t)length;
+    return job_copy_tell(count, err);
 }
 
 int job_copy_unpack(int fd, const char *name, const char *to, struct job_copy_count *count, char **made,
                     void (*warn)(void *context, const char *text), void *warn_context, struct sw_error *err)
 {
-    sw_autofree char *target = is_folder(to) ? sw_path_join(to, name) : sw_path_absolute(to, NULL);
-    sw_autofree char *beside = sw_format("%s.slipway-XXXXXX", target), *root = NULL;
-    int result;
+    struct from_fd from = { .stream.read = read_fd, .fd = fd, .count = count };
+    const struct sw_archive_watch watch = { count_part, count, warn, warn_context };
 
-    if (!mkdtemp(beside))
-        return sw_fail_errno(err, SW_E_IO, "cannot make a folder beside '%s'", target);
-    root = sw_path_join(beside, name);
-    result = unpack_into(fd, beside, count, warn, warn_context, err);
-    if (result == 0 && faccessat(AT_FDCWD, root, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-        result = sw_fail(err, SW_E_NOT_FOUND, "the job sent nothing of that name");
-    if (result == 0)
-        result = put_in_place(root, target, 0, err);
-    sw_remove_tree(beside, NULL);
-    if (result == 0)
-        *made = sw_take(target);
-    return result;
+    return sw_archive_put(&from.stream, name, name, to, &watch, made, err);
 }
 
 /* ---- into a job ---------------------------------------------------------------------------------- */

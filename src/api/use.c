@@ -54,7 +54,7 @@ static json_t *ask(const struct api_job *job, struct sw_error *err)
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT, answer = SW_BUF_INIT;
     sw_autofd int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     int silent[2];
-    struct sw_exec what = { .replica = 0, .endless = true };
+    struct sw_exec what = { .replica = 0, .endless = true, .limit_ms = PATIENCE_MS };
     struct sw_stream *stream;
     int result;
 

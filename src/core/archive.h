@@ -4,6 +4,7 @@
  *
  *     archive_tar.c     bytes to members        (pure: reads a stream, calls a visitor)
  *     archive_place.c   members to files below one folder
+ *     archive_put.c     a stream to one file or folder, whole or not at all
  *     archive_write.c   members to bytes        (pure)
  *
  * Whatever an archive holds, nothing is written outside of its folder: names are checked, folders are
@@ -83,6 +84,20 @@ struct sw_archive_place *sw_archive_place_open(const char *folder,
 void sw_archive_place_close(struct sw_archive_place *place);
 SW_DEFINE_AUTO(sw_archive_place, struct sw_archive_place *, sw_archive_place_close)
 struct sw_archive_visitor sw_archive_place_visitor(struct sw_archive_place *place);
+
+/* Who follows an archive that is unpacked; each may be NULL. `part`: a member, or bytes of one (NULL); -1
+ * stops. */
+struct sw_archive_watch {
+    int (*part)(void *context, const struct sw_archive_member *member, size_t length, struct sw_error *err);
+    void *context;
+    void (*warn)(void *context, const char *text);
+    void *warn_context;
+};
+/* What an archive has as `root` becomes `to`, or `name` in the folder `to`. It is unpacked beside its place
+ * and renamed when it is whole; a folder is added to one that is there. *made (or NULL): where it is, owned.
+ * The stream is read to its end. */
+int sw_archive_put(struct sw_archive_stream *stream, const char *root, const char *name, const char *to,
+                   const struct sw_archive_watch *watch, char **made, struct sw_error *err);
 
 /* "a/./b//c" -> "a/b/c", owned; NULL: it leads out ("..", absolute) or is too long. "." and ""
  * give "". Pure. */

@@ -9,9 +9,13 @@
 #define SW_CORE_STREAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
+
+/* As the first word of a command: the runner of the job itself, wherever it is there (runner/main.c). */
+#define SW_EXEC_RUNNER "slipway-runner"
 
 struct sw_exec {                     /* what to run; all borrowed for the call of exec_open() */
     int replica;
@@ -20,6 +24,7 @@ struct sw_exec {                     /* what to run; all borrowed for the call o
     bool terminal;                   /* input and output are a terminal, and the command may have one */
     const char *term;                /* TERM of the caller; NULL: not set */
     bool endless;                    /* its input ends with the stream: finish() need not reach it */
+    int64_t limit_ms;                /* for a stream whose read() stays until the end; 0: none */
 };
 
 struct sw_stream;

@@ -263,6 +263,13 @@ static int need_master(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *er
     return ssh->local ? 0 : ssh_master_need(ssh, until_ms, err);
 }
 
+int ssh_some_master(struct sw_ssh *ssh, struct sw_error *err)
+{
+    int64_t patience = ssh->connect_ms * (int64_t)(ssh->host_count + 1);
+
+    return at_some_host(ssh, need_master, sw_monotonic_ms() + patience, err);
+}
+
 int sw_ssh_connect_to(struct sw_ssh *ssh, size_t index, struct sw_error *err)
 {
     if (index >= ssh->host_count)
@@ -320,18 +327,17 @@ struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command
     sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = sw_new(struct sw_ssh_stream);
     sw_auto(ssh_arguments) struct ssh_arguments arguments = { .count = 0 };
     char *const local[] = { (char *)"/bin/sh", (char *)"-c", (char *)command, NULL };
-    int64_t patience = ssh->connect_ms * (int64_t)(ssh->host_count + 1);
 
     stream->process = (struct ssh_process)SSH_PROCESS_NONE;
     stream->process.in = fd;
-    if (at_some_host(ssh, need_master, sw_monotonic_ms() + patience, err) < 0)
+    if (ssh_some_master(ssh, err) < 0)
         return NULL;
     stream->local = ssh->local;
     stream->host = sw_strdup(sw_ssh_host(ssh));
     stream->command = sw_strdup(command);
     stream->target = (struct sw_ssh_target){ .host = stream->host, .port = ssh->port };
     if (!ssh->local)
-        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, command);
+        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, false, command);
     if (ssh_process_start(&stream->process, ssh->local ? local : arguments.list, SSH_GIVEN,
                           err) < 0)
         return NULL;

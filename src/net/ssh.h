@@ -128,6 +128,13 @@ int sw_ssh_stream_why(struct sw_ssh_stream *stream, struct sw_error *err);
 void sw_ssh_stream_close(struct sw_ssh_stream *stream);        /* ends the command */
 SW_DEFINE_AUTO(sw_ssh_stream, struct sw_ssh_stream *, sw_ssh_stream_close)
 
+/* ---- a terminal ------------------------------------------------------------------------------ */
+
+/* Start a remote command on the caller's terminal, which `fds` are: ssh makes it raw, passes the size of its
+ * window on and restores it. It is in the caller's process group and ends with us. The command is in argument
+ * lists: nothing secret. Its pid, to be waited for, whose exit code is the command's. */
+pid_t sw_ssh_terminal(struct sw_ssh *ssh, const char *command, const int fds[3], struct sw_error *err);
+
 /* ---- lending: of a process that stays to those that begin ------------------------------------ */
 
 struct sw_ssh *sw_ssh_twin(const struct sw_ssh *ssh);        /* another one that leads there; owned */

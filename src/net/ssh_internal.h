@@ -71,10 +71,14 @@ struct ssh_arguments {
     size_t count;
 };
 void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ssh,
-                        const char *control_path, const char *command);
+                        const char *control_path, bool terminal, const char *command);
 void ssh_arguments_add(struct ssh_arguments *arguments, const char *text);
 void ssh_arguments_done(struct ssh_arguments *arguments);
 static inline void ssh_arguments_auto(struct ssh_arguments *a) { ssh_arguments_done(a); }
+
+/* ---- ssh.c ---------------------------------------------------------------------------------------- */
+
+int ssh_some_master(struct sw_ssh *ssh, struct sw_error *err);   /* at the first host that answers */
 
 /* ---- ssh_shell.c: the held shell -------------------------------------------------------------- */
 

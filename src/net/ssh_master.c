@@ -164,7 +164,7 @@ static void add_login(struct ssh_arguments *arguments, const struct sw_ssh *ssh)
 }
 
 void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ssh,
-                        const char *control_path, const char *command)
+                        const char *control_path, bool terminal, const char *command)
 {
     *arguments = (struct ssh_arguments){ .count = 0 };
     ssh_arguments_add(arguments, "ssh");
@@ -180,6 +180,8 @@ void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ss
         ssh_arguments_add(arguments, "-fN");
         add_number(arguments, "ControlPersist", ssh->persist_s);
     }
+    if (terminal)
+        ssh_arguments_add(arguments, "-tt");
     ssh_arguments_add(arguments, "--");
     ssh_arguments_add(arguments, ssh->hosts[ssh->current].name);
     if (command)
@@ -246,7 +248,7 @@ static int log_in(struct sw_ssh *ssh, const char *control_path, int64_t until_ms
     struct ssh_process process = SSH_PROCESS_NONE;
     int status;
 
-    ssh_arguments_make(&arguments, ssh, control_path, NULL);
+    ssh_arguments_make(&arguments, ssh, control_path, false, NULL);
     if (ssh_process_start(&process, arguments.list, SSH_SILENT, err) < 0)
         return -1;
     ssh->counters.processes++;

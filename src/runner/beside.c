@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "core/stream.h"
 
 extern char **environ;
 
@@ -88,6 +89,8 @@ int runner_beside(const char *mark, char *const argv[])
         sw_sleep_ms(EACH_MS);
     if (terminal)
         setenv("TERM", terminal, 1);        /* the terminal is the caller's */
+    if (strcmp(argv[0], SW_EXEC_RUNNER) == 0)
+        execv("/proc/self/exe", argv);
     execvp(argv[0], argv);
     why = errno;
     fprintf(stderr, "slipway: cannot start '%s': %s\n", argv[0], strerror(why));

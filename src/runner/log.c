@@ -8,6 +8,7 @@
 #include "runner/runner.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/shown.h"
 #include "core/report.h"
@@ -26,6 +27,11 @@ void runner_keep_secrets(struct sw_secrets *secrets)
 struct sw_redactor *runner_redactor_new(void)
 {
     return sw_secrets_count(kept) ? sw_redactor_new(kept) : NULL;
+}
+
+void runner_complain(const char *text)
+{
+    dprintf(STDERR_FILENO, "%s\n", text);
 }
 
 void runner_log(const char *fmt, ...)

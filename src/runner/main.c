@@ -8,7 +8,9 @@
  *     all       the three in one, as a container's first process
  *     verdict   what a failure was (verdict.c); has no payload
  *     list      what is in a folder (list.c); has no payload
- *     pack      a folder as a tar on standard output (pack.c); likewise
+ *     pack      a folder, or one thing in it, as a tar on standard output (pack.c); likewise
+ *     place     a tar on standard input as a file or folder (place.c); likewise
+ *     port      a connection to a port of this place (port.c); likewise
  *     wait      for ever, in a container that shows files (pack.c); likewise
  *     install   this file, as another one (main.c); likewise
  *     beside    a command that sees what the job sees (beside.c); has no payload
@@ -126,7 +128,9 @@ static int usage(void)
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--report FILE] [--log FILE:FROM]...\n"
             "       slipway-runner list FOLDER FILE|-\n"
-            "       slipway-runner pack FOLDER\n"
+            "       slipway-runner pack FOLDER [NAME]\n"
+            "       slipway-runner place PATH NAME\n"
+            "       slipway-runner port PORT\n"
             "       slipway-runner wait\n"
             "       slipway-runner install FILE\n"
             "       slipway-runner beside [TERM=NAME] NAME=VALUE COMMAND...\n"
@@ -246,8 +250,12 @@ int runner_main(int argc, char **argv)
         return runner_verdict(argc, argv);
     if (argc == 4 && strcmp(argv[1], "list") == 0)
         return runner_list(argv[2], argv[3]);
-    if (argc == 3 && strcmp(argv[1], "pack") == 0)
-        return runner_pack(argv[2]);
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "pack") == 0)
+        return runner_pack(argv[2], argv[3]);
+    if (argc == 4 && strcmp(argv[1], "place") == 0)
+        return runner_place(argv[2], argv[3]);
+    if (argc == 3 && strcmp(argv[1], "port") == 0)
+        return runner_port(argv[2]);
     if (argc == 3 && strcmp(argv[1], "install") == 0)
         return install(argv[2]);
     if (argc == 2 && strcmp(argv[1], "wait") == 0)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.c - `slipway-runner pack FOLDER`: a folder as a tar on standard output, for a client that reaches it
- * only through a container; and `slipway-runner wait`, which keeps such a container.
+ * pack.c - `slipway-runner pack FOLDER [NAME]`: a folder, or one thing in it, as a tar on standard output.
  *
- * Links stay links, and what is neither file, folder nor link is left out. A file that shrinks meanwhile is
- * filled with zeros, since its size is said first.
+ * For a client that reaches it only through a container, which `slipway-runner wait` keeps, or through a
+ * command beside a job (`slipway cp JOB:PATH`).
+ *
+ * Links stay links, except the one that NAME is, and what is neither file, folder nor link is left out. A
+ * file that shrinks meanwhile is filled with zeros, since its size is said first; the exit code is then 1.
  */
 #include "runner/runner.h"
 
@@ -18,11 +20,15 @@
 #include "base/file.h"
 #include "core/archive.h"
 
-enum { PIECE = 65536 };
+enum { PIECE = 65536, CHANGED = 1 };
+
+static bool changed;                         /* a file, while it was read */
 
 static int fail(const char *path)
 {
-    runner_log("cannot read '%s': %s", path, strerror(errno));
+    sw_autofree char *text = sw_format("cannot read '%s': %s", path, strerror(errno));
+
+    runner_complain(text);
     return -1;
 }
 
@@ -42,6 +48,7 @@ static int pack_content(int fd, int64_t size)
         ssize_t n = real > 0 ? read(fd, bytes, real < PIECE ? (size_t)real : PIECE) : 0;
 
         if (n <= 0) {                        /* the end, or what fills the last block */
+            changed |= real > 0;
             n = left < PIECE ? (ssize_t)left : PIECE;
             memset(bytes, 0, (size_t)n);
         }
@@ -53,9 +60,9 @@ static int pack_content(int fd, int64_t size)
     return 0;
 }
 
-static int pack_file(struct sw_buf *tar, struct sw_archive_member *member)
+static int pack_file(struct sw_buf *tar, struct sw_archive_member *member, bool named)
 {
-    sw_autofd int fd = open(member->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    sw_autofd int fd = open(member->name, O_RDONLY | (named ? 0 : O_NOFOLLOW) | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
         return fail(member->name);
@@ -65,7 +72,7 @@ static int pack_file(struct sw_buf *tar, struct sw_archive_member *member)
 
 static int pack_folder(const char *folder);
 
-static int pack_one(const char *name)
+static int pack_one(const char *name, bool named)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
     struct sw_archive_member member = { .name = name };
@@ -73,8 +80,8 @@ static int pack_one(const char *name)
     ssize_t length;
     struct stat info;
 
-    if (lstat(name, &info) < 0)
-        return 0;                            /* gone meanwhile */
+    if ((named ? stat(name, &info) : lstat(name, &info)) < 0)
+        return named ? fail(name) : 0;       /* gone meanwhile */
     member.mode = info.st_mode & 0777;
     member.mtime_s = info.st_mtime;
     if (S_ISDIR(info.st_mode)) {
@@ -89,7 +96,7 @@ static int pack_one(const char *name)
         sw_tar_add(&tar, &member, NULL);
     } else if (S_ISREG(info.st_mode)) {
         member.size = info.st_size;
-        if (pack_file(&tar, &member) < 0)
+        if (pack_file(&tar, &member, named) < 0)
             return -1;
     }
     return put(&tar);
@@ -107,22 +114,26 @@ static int pack_folder(const char *folder)
                                                           : sw_path_join(folder, entry->d_name);
 
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            result = pack_one(name);
+            result = pack_one(name, false);
     }
     closedir(names);
     return result;
 }
 
-int runner_pack(const char *folder)
+int runner_pack(const char *folder, const char *name)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
 
     sw_tar_end(&tar);
-    if (chdir(folder) < 0)
+    if (chdir(folder) < 0) {
         fail(folder);
-    else if (pack_folder(".") == 0 && put(&tar) == 0)
-        return 0;
-    return RUNNER_IO;
+        return RUNNER_IO;
+    }
+    if ((name ? pack_one(name, true) : pack_folder(".")) < 0 || put(&tar) < 0)
+        return RUNNER_IO;
+    if (changed)
+        runner_complain("a file became shorter while it was read");
+    return changed ? CHANGED : 0;
 }
 
 int runner_wait(void)

@@ -119,6 +119,8 @@ char *runner_code_folder(const struct runner *runner);      /* owned */
 char *runner_command_folder(const struct runner *runner);   /* owned; NULL: as it is */
 
 /* log.c: one line into the job's log, secrets replaced. Nothing else here prints. */
+/* One line of a mode that has no log, as it is. */
+void runner_complain(const char *text);
 void runner_log(const char *fmt, ...) SW_PRINTF(1, 2);
 void runner_keep_secrets(struct sw_secrets *secrets);      /* taken; kept from all that is said */
 struct sw_redactor *runner_redactor_new(void);            /* owned; NULL: there are no secrets */
@@ -278,14 +280,15 @@ void runner_listener_start(void);             /* signals must be blocked */
 bool runner_heard_by_all(int signal);         /* the signal that we got: did the command get it, too? */
 void runner_listener_end(void);
 
-/* list.c: the whole mode; its exit code. */
 /* beside.c: becomes the command, or returns 126 or 127. */
 int runner_beside(const char *mark, char *const argv[]);
 
-int runner_list(const char *folder, const char *file);
-/* pack.c */
-int runner_pack(const char *folder);
+/* Whole modes; their exit codes. */
+int runner_list(const char *folder, const char *file);               /* list.c */
+int runner_pack(const char *folder, const char *name);               /* pack.c; NULL: all of the folder */
 int runner_wait(void);
+int runner_place(const char *path, const char *name);                /* place.c */
+int runner_port(const char *number);                                 /* port.c */
 
 /* verdict.c: the whole mode, from the command line to the line that it prints. */
 int runner_verdict(int argc, char **argv);

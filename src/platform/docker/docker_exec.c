@@ -176,9 +176,9 @@ int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, co
 int docker_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
                      struct sw_stream **out, struct sw_error *err)
 {
-    sw_auto(sw_relay) struct sw_relay relay = { 0 };
+    struct sw_port_command command;
 
-    sw_relay_init(&relay, port);
-    return docker_exec_open(conn, job, &(struct sw_exec){ .replica = replica, .argv = relay.argv,
+    sw_port_command_init(&command, port);
+    return docker_exec_open(conn, job, &(struct sw_exec){ .replica = replica, .argv = command.argv,
                                                           .endless = true }, out, err);
 }

@@ -2,8 +2,8 @@
 /*
  * port.h - a TCP port of a job as a stream (core/stream.h), for the slot `port_open`.
  *
- * A platform takes one of two ways: a descriptor that leads there already, or the relay, a short shell script
- * that is run beside the job and connects there. What the relay cannot do it says as output 2.
+ * A platform takes one of two ways: a descriptor that leads there already, or the runner, which is run beside
+ * the job and connects there (runner/port.c). What it cannot do it says as output 2.
  */
 #ifndef SW_PLATFORM_KIT_PORT_H
 #define SW_PLATFORM_KIT_PORT_H
@@ -26,16 +26,12 @@ void sw_socket_close(struct sw_stream *stream);
 /* A port of this machine's loopback address. SW_E_UNREACHABLE: nothing listens there. */
 int sw_port_open_here(int port, struct sw_stream **out, struct sw_error *err);
 
-/* ---- relay.c ------------------------------------------------------------------------------------- */
+/* ---- over a command beside the job ---------------------------------------------------------------- */
 
-/* The command to run beside the job; the array is NULL-ended, its texts are the struct's. */
-struct sw_relay {
-    char *script;                    /* owned */
+struct sw_port_command {
     char port[8];
-    char *argv[6];
+    char *argv[4];                   /* NULL-ended; points into this struct */
 };
-void sw_relay_init(struct sw_relay *relay, int port);
-void sw_relay_done(struct sw_relay *relay);
-static inline void sw_relay_auto(struct sw_relay *relay) { sw_relay_done(relay); }
+void sw_port_command_init(struct sw_port_command *command, int port);
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * port_stream.c - a socket as a stream. Each read() hands over a bounded piece, so that a sender that is
- * faster than its reader is slowed down by the socket, not kept in memory.
+ * port_stream.c - ports of jobs: a socket as a stream, and the command that connects beside a job.
+ *
+ * Each read() hands over a bounded piece, so that a sender that is faster than its reader is slowed down by
+ * the socket, not kept in memory.
  */
 #include "platform/kit/port.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/auto.h"
+#include "base/loopback.h"
 
 enum { PIECE = 64 * 1024 };
 
@@ -71,30 +73,9 @@ void sw_socket_stream_init(struct sw_socket_stream *stream, int fd)
         .stream = { .ops = &ops, .fd = fd, .takes_input = true } };
 }
 
-/* A server on "localhost" may have chosen either of the two addresses. */
-static int connect_here(int port)
-{
-    const struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    const struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port),
-                                      .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-    sw_autofd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sw_autofd int other = -1;
-    int why;
-
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&four, sizeof four) == 0)
-        return sw_take_fd(fd);
-    why = errno;
-    other = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (other >= 0 && connect(other, (const struct sockaddr *)&six, sizeof six) == 0)
-        return sw_take_fd(other);
-    errno = why;
-    return -1;
-}
-
 int sw_port_open_here(int port, struct sw_stream **out, struct sw_error *err)
 {
-    int fd = connect_here(port);
+    int fd = sw_loopback_connect(port);
     struct sw_socket_stream *stream;
 
     if (fd < 0)
@@ -103,4 +84,13 @@ int sw_port_open_here(int port, struct sw_stream **out, struct sw_error *err)
     sw_socket_stream_init(stream, fd);
     *out = &stream->stream;
     return 0;
+}
+
+void sw_port_command_init(struct sw_port_command *command, int port)
+{
+    snprintf(command->port, sizeof command->port, "%d", port);
+    command->argv[0] = (char *)SW_EXEC_RUNNER;
+    command->argv[1] = (char *)"port";
+    command->argv[2] = command->port;
+    command->argv[3] = NULL;
 }

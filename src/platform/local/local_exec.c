@@ -42,6 +42,7 @@ struct guest {                         /* a process beside the rank */
     char **environment;                /* vector of owned texts */
     size_t count;
     struct sw_payload *payload;
+    char *runner_program;              /* to execute as SW_EXEC_RUNNER; NULL: another command */
     char *cgroup;                      /* file to write our pid to; NULL: none */
     cpu_set_t cpus;
 };
@@ -57,6 +58,7 @@ static void guest_close(struct sw_stream *stream)
         explicit_bzero(guest->inherited, guest->inherited_length);
     free(guest->inherited);
     free(guest->folder);
+    free(guest->runner_program);
     free(guest->cgroup);
     sw_payload_free(guest->payload);
     free(guest);
@@ -227,7 +229,7 @@ static void become_guest(void *context, struct sw_start_failure *why)
         why->step = IN_FOLDER;
     } else {
         environ = guest->environment;                 /* its PATH finds the program */
-        execvp(what->argv[0], what->argv);
+        execvp(guest->runner_program ? guest->runner_program : what->argv[0], what->argv);
     }
     why->error = errno;
 }
@@ -256,6 +258,9 @@ static int start(struct guest *guest, const struct sw_exec *what, struct sw_erro
     pid_t pid;
 
     guest->what = what;
+    if (strcmp(what->argv[0], SW_EXEC_RUNNER) == 0 &&
+        !(guest->runner_program = sw_helper_path(SW_EXEC_RUNNER, err)))
+        return -1;
     make_environment(guest, what->term);
     find_limits(guest);
     pid = sw_proc_start(become_guest, guest, &why, err);

@@ -349,6 +349,7 @@ const struct sw_platform sw_platform_slurm = {
     .adopt = slurm_adopt,
     .jobs = slurm_jobs,
     .exec_open = slurm_exec_open,
+    .terminals = true,
     .port_open = slurm_port_open,
     .inventory = slurm_inventory,
 };

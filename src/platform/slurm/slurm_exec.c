@@ -5,7 +5,7 @@
  * It finds a process of the rank by our mark and enters the namespaces that it is in: those of its container,
  * which belong to the user. There the runner takes over its environment and folder (runner/beside.c), so
  * that the command sees what the job sees; nothing of it passes through an argument list. Input that has an
- * end (a file, a pipe) is passed on; there is no terminal.
+ * end (a file, a pipe) is passed on. A terminal goes another way (slurm_terminal.c).
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -21,8 +21,9 @@
 enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
 int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
-                      int replica, char *const argv[], struct sw_error *err)
+                      int replica, enum slurm_step_output output, char *const argv[], struct sw_error *err)
 {
+    static const char *const how[] = { "--quiet", "--unbuffered", "--pty" };
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf beside = SW_BUF_INIT;
     sw_autofree char *own = NULL;
@@ -36,6 +37,7 @@ int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const stru
     slurm_set(out, "own", own);
     slurm_set(out, "name", names.job_name);
     slurm_set(out, "comment", names.comment);
+    slurm_set(out, "how", how[output]);
     slurm_set_number(out, "rank", slurm_is_array(job) ? 0 : replica);
     slurm_set_number(out, "index", slurm_is_array(job) || nodes < 1 ? 0
                                    : replica / (ranks > nodes ? ranks / nodes : 1));
@@ -56,6 +58,7 @@ struct slurm_step {
     struct sw_buf script;
     struct sw_ssh_piece input;         /* its file is ours; -1: none */
     bool ready;                        /* all of its input is here */
+    int64_t limit_ms;
     struct sw_ssh_reply reply;
     struct sw_error err;               /* code SW_OK: the command ran to its end */
     sw_stream_put *put;                /* during a read */
@@ -94,7 +97,7 @@ static int step_read(struct sw_stream *stream, sw_stream_put *put, void *context
     struct slurm_step *step = (struct slurm_step *)stream;
     const struct sw_ssh_call call = { .script = sw_buf_text(&step->script), .sink = pass_output,
                                       .sink_context = step, .input = &step->input,
-                                      .input_count = step->input.length > 0, .timeout_ms = PATIENCE_MS };
+                                      .input_count = step->input.length > 0, .timeout_ms = step->limit_ms };
 
     step->put = put;
     step->put_context = context;
@@ -144,13 +147,14 @@ static void step_close(struct sw_stream *stream)
     free(step);
 }
 
-/* Input that has an end is passed on: a file as it is, a pipe through memory. Nothing of a terminal. */
-static int open_input(struct slurm_step *step, int fd, struct sw_error *err)
+/* Input that has an end is passed on: a file as it is, a pipe through memory. */
+static int open_input(struct slurm_step *step, const struct sw_exec *what, struct sw_error *err)
 {
+    int fd = what->fds[0];
     struct stat info;
 
     step->ready = true;
-    if (fstat(fd, &info) < 0 || !(S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
+    if (what->endless || fstat(fd, &info) < 0 || !(S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
         return 0;
     step->stream.takes_input = S_ISFIFO(info.st_mode);
     step->ready = !step->stream.takes_input;
@@ -171,12 +175,17 @@ int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
 {
     static const struct sw_stream_ops ops = { .read = step_read, .write = step_write, .finish = step_finish,
                                               .status = step_status, .close = step_close };
-    struct slurm_step *step = sw_new(struct slurm_step);
+    struct slurm_step *step;
 
+    if (what->terminal)
+        return slurm_terminal_open(conn, job, what, out, err);
+    step = sw_new(struct slurm_step);
     *step = (struct slurm_step){ .stream = { .ops = &ops, .fd = -1 }, .conn = conn, .script = SW_BUF_INIT,
-                                 .input = { .fd = -1 } };
-    if (slurm_exec_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
-        open_input(step, what->fds[0], err) < 0) {
+                                 .input = { .fd = -1 },
+                                 .limit_ms = what->limit_ms ? what->limit_ms : PATIENCE_MS };
+    if (slurm_exec_script(&step->script, conn, job, what->replica, SLURM_STEP_BY_LINES, what->argv,
+                          err) < 0 ||
+        open_input(step, what, err) < 0) {
         step_close(&step->stream);
         return -1;
     }

@@ -327,8 +327,16 @@ void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *con
                     size_t count);
 char *slurm_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_exec.c: the script of a step beside a rank, for the login host. */
+enum slurm_step_output {
+    SLURM_STEP_BY_LINES,                 /* srun's own way */
+    SLURM_STEP_AT_ONCE,                  /* every byte as it comes */
+    SLURM_STEP_TERMINAL,                 /* of srun, which has one */
+};
 int slurm_exec_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
-                      int replica, char *const argv[], struct sw_error *err);
+                      int replica, enum slurm_step_output output, char *const argv[], struct sw_error *err);
+/* slurm_terminal.c: the same on the caller's terminal. */
+int slurm_terminal_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                        struct sw_stream **out, struct sw_error *err);
 int slurm_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
                     struct sw_stream **out, struct sw_error *err);
 int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_port.c - a port of a running rank: the relay as a step of its own in the job's allocation, so that a
+ * slurm_port.c - a port of a running rank: the runner as a step of its own in the job's allocation, so that a
  * server at the loopback address of its node is reached, whatever the login host may connect to.
  *
  * Each connection is a command of its own over the shared ssh connection, beside the held shell. The command
@@ -85,11 +85,11 @@ static int start(struct sw_connection *conn, const struct sw_buf *script, struct
 int slurm_port_open(struct sw_connection *conn, const struct sw_jobref *job, int replica, int port,
                     struct sw_stream **out, struct sw_error *err)
 {
-    sw_auto(sw_relay) struct sw_relay relay = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    struct sw_port_command command;
 
-    sw_relay_init(&relay, port);
-    if (slurm_exec_script(&script, conn, job, replica, relay.argv, err) < 0)
+    sw_port_command_init(&command, port);
+    if (slurm_exec_script(&script, conn, job, replica, SLURM_STEP_AT_ONCE, command.argv, err) < 0)
         return -1;
     return start(conn, &script, out, err);
 }

@@ -210,10 +210,11 @@ struct runner_ray {
     struct ray_shared *shared;
 };
 
-/* Into the environment: the mode and the file of the token in this folder. */
-void runner_ray_authentication(const char *folder);
-/* In the process that becomes the command: how it finds the cluster. */
-void runner_ray_environment(const struct runner_ray *ray);
+/* In a process of the job: how it finds the cluster, and the file of the token in this folder. The
+ * dashboard's port: 0: it is on another node. */
+void runner_ray_environment(const char *folder, const char *address, int dashboard);
+/* The same in the process that becomes the command. */
+void runner_ray_of_command(const struct runner_ray *ray);
 bool runner_ray_failed(const struct runner_ray *ray);
 /* The whole run of a rank: as runner_run(). */
 int runner_ray_run(struct runner *runner, struct runner_result *result, struct sw_error *err);

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "net/http.h"
 
 enum { ASK_MS = 1000, IDLE_ASK_MS = 5000, DASHBOARD_MS = 90000, LAST_NEWS_MS = 500, STALL_MS = 5000 };
@@ -207,32 +206,27 @@ static char *address_of(int nth)
     return all && *all ? sw_strndup(all, strcspn(all, ",")) : sw_strdup("its address is not known");
 }
 
+/* Names the first thing that did not come. */
 static int fail_missing(struct head *head, int64_t waited_ms)
 {
+    const struct ray_keeper *keeper = head->keeper;
+    const struct ray_link *link = NULL;
+    sw_autofree char *what = NULL, *address = NULL;
     struct sw_error why = { 0 };
-    char waited[32];
+    int rank = 0;
 
-    sw_duration_format(waited_ms, waited);
-    if (!head->announced)
-        sw_fail(&why, SW_E_TIMEOUT, "could not start Ray within %s: %s", waited,
-                head->keeper->ray.last);
-    for (int rank = 1; rank < head->keeper->nodes && !why.code; rank++) {
-        const struct ray_link *link = link_of(head, rank);
-        sw_autofree char *address = address_of(rank - 1);
-
-        if (!link)
-            sw_fail(&why, SW_E_TIMEOUT, "waited %s for the Ray node of rank %d (%s), which did not join",
-                    waited, rank, address);
-        else if (!link->up)
-            sw_fail(&why, SW_E_TIMEOUT, "waited %s for the Ray node of rank %d (%s), which did not start",
-                    waited, rank, link->host);
-    }
-    if (!why.code && head->seen.without_gpus[0])
-        sw_fail(&why, SW_E_TIMEOUT, "waited %s for the GPUs of %s, where Ray finds %d of %d", waited,
-                head->seen.without_gpus, head->seen.found_gpus, head->keeper->node.gpus);
-    if (!why.code)
-        sw_fail(&why, SW_E_TIMEOUT, "waited %s for %d Ray nodes, and there are %d", waited,
-                head->keeper->nodes, head->seen.nodes);
+    while (++rank < keeper->nodes && (link = link_of(head, rank)) && link->up)
+        ;
+    address = address_of(rank - 1);
+    what = !head->announced ? sw_format("Ray to start: %s", keeper->ray.last)
+           : rank < keeper->nodes
+               ? sw_format("the Ray node of rank %d (%s), which did not %s", rank,
+                           link ? link->host : address, link ? "start" : "join")
+           : head->seen.without_gpus[0]
+               ? sw_format("the GPUs of %s, where Ray finds %d of %d", head->seen.without_gpus,
+                           head->seen.found_gpus, keeper->node.gpus)
+               : sw_format("%d Ray nodes, of which there are %d", keeper->nodes, head->seen.nodes);
+    sw_fail(&why, SW_E_TIMEOUT, "waited %lld s for %s", (long long)waited_ms / 1000, what);
     return ray_fail(head->keeper, "ray", &why);
 }
 

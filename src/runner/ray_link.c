@@ -45,14 +45,18 @@ static void make_nonce(char out[33])
 
 static void notice_death(int fd)
 {
-    int yes = 1, idle = IDLE_S, every = EVERY_S, probes = PROBES;
-    int lost_ms = (IDLE_S + EVERY_S * PROBES) * 1000;
+    static const struct {
+        int level, option, value;
+    } settings[] = {
+        { SOL_SOCKET, SO_KEEPALIVE, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S },
+        { IPPROTO_TCP, TCP_KEEPINTVL, EVERY_S },
+        { IPPROTO_TCP, TCP_KEEPCNT, PROBES },
+        { IPPROTO_TCP, TCP_USER_TIMEOUT, (IDLE_S + EVERY_S * PROBES) * 1000 },
+    };
 
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof lost_ms);
+    for (size_t i = 0; i < SW_COUNT(settings); i++)
+        setsockopt(fd, settings[i].level, settings[i].option, &settings[i].value, sizeof(int));
 }
 
 void ray_link_close(struct ray_link *link)

@@ -13,15 +13,6 @@
 
 enum { KEY_SHOWN = 10, FOLDER_MAX = 16 };
 
-void ray_key(const char *token, const char *job_id, const char *attempt, char out[SW_DIGEST_HEX])
-{
-    sw_autofree char *text = sw_format("cluster %s %s", job_id, attempt);
-    unsigned char digest[32];
-
-    sw_hmac_sha256(token, strlen(token), text, strlen(text), digest);
-    sw_hex(digest, sizeof digest, out);
-}
-
 void ray_proof(const char *token, const char *word, const char *nonce, int rank, char out[SW_DIGEST_HEX])
 {
     sw_autofree char *text = sw_format("%s %s %d", word, nonce, rank);
@@ -29,6 +20,11 @@ void ray_proof(const char *token, const char *word, const char *nonce, int rank,
 
     sw_hmac_sha256(token, strlen(token), text, strlen(text), digest);
     sw_hex(digest, sizeof digest, out);
+}
+
+void ray_key(const char *token, const char *job_id, const char *attempt, char out[SW_DIGEST_HEX])
+{
+    ray_proof(token, job_id, attempt, -1, out);
 }
 
 int ray_block(const char *key, int nth)

@@ -76,10 +76,9 @@ int ray_resolve(const char *host, char out[16], struct sw_error *err)
 {
     const struct addrinfo wanted = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
-    int why = getaddrinfo(host, NULL, &wanted, &found);
 
-    if (why != 0)
-        return sw_fail(err, SW_E_UNREACHABLE, "cannot resolve '%s': %s", host, gai_strerror(why));
+    if (getaddrinfo(host, NULL, &wanted, &found) != 0)
+        return sw_fail(err, SW_E_UNREACHABLE, "the name '%s' has no address", host);
     inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)found->ai_addr)->sin_addr, out, 16);
     freeaddrinfo(found);
     return 0;

@@ -76,11 +76,11 @@ static void become_ray(void *context, struct sw_start_failure *why)
     char **words;
 
     runner_apply_environment(call->runner);
-    runner_ray_authentication(call->node->folder);
+    runner_ray_environment(call->node->folder, call->node->head,
+                           call->node->rank == 0 ? call->node->block + RAY_DASHBOARD : 0);
     set_port("AUTOSCALER_METRIC_PORT", call->node, RAY_AUTOSCALER_METRICS);
     set_port("DASHBOARD_METRIC_PORT", call->node, RAY_DASHBOARD_METRICS);
     setenv("PYTHONUNBUFFERED", "1", 1);
-    unsetenv("RAY_ADDRESS");
     words = all_words(call);
     dup2(call->output, STDOUT_FILENO);
     dup2(call->output, STDERR_FILENO);

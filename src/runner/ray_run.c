@@ -26,22 +26,24 @@ enum { END_MS = 20000, AFTER_GRACE_MS = 12000 };
 
 /* ---- for the command ------------------------------------------------------------------------------ */
 
-void runner_ray_authentication(const char *folder)
+void runner_ray_environment(const char *folder, const char *address, int dashboard)
 {
     sw_autofree char *path = sw_format("%s/token", folder);
+    sw_autofree char *url = sw_format("http://127.0.0.1:%d", dashboard);
 
     setenv("RAY_AUTH_MODE", "token", 1);
     setenv("RAY_AUTH_TOKEN_PATH", path, 1);
     unsetenv("RAY_AUTH_TOKEN");
+    setenv("RAY_ADDRESS", address, 1);
+    if (dashboard)
+        setenv("RAY_API_SERVER_ADDRESS", url, 1);
+    else
+        unsetenv("RAY_API_SERVER_ADDRESS");
 }
 
-void runner_ray_environment(const struct runner_ray *ray)
+void runner_ray_of_command(const struct runner_ray *ray)
 {
-    sw_autofree char *dashboard = sw_format("http://127.0.0.1:%d", ray->shared->dashboard);
-
-    runner_ray_authentication(ray->shared->folder);
-    setenv("RAY_ADDRESS", ray->shared->address, 1);
-    setenv("RAY_API_SERVER_ADDRESS", dashboard, 1);
+    runner_ray_environment(ray->shared->folder, ray->shared->address, ray->shared->dashboard);
 }
 
 bool runner_ray_failed(const struct runner_ray *ray)

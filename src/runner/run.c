@@ -39,7 +39,7 @@ void runner_apply_environment(const struct runner *runner)
     if (runner->resume_from)
         setenv("SLIPWAY_RESUME_FROM", runner->resume_from, 1);
     if (runner->ray)
-        runner_ray_environment(runner->ray);
+        runner_ray_of_command(runner->ray);
 }
 
 /* Owned vector of owned words: an image's entry point, and behind it the command. */

@@ -18,7 +18,8 @@
 #include "base/text.h"
 #include "net/http.h"
 
-enum { ASK_MS = 1000, IDLE_ASK_MS = 5000, DASHBOARD_MS = 90000, LAST_NEWS_MS = 500, STALL_MS = 5000 };
+enum { ASK_MS = 1000, IDLE_ASK_MS = 5000, DASHBOARD_MS = 90000, LAST_NEWS_MS = 500, STALL_MS = 5000,
+       STRANGERS = 64 };             /* connections that have not proven who they are */
 
 struct head {
     struct ray_keeper *keeper;
@@ -28,7 +29,7 @@ struct head {
     char master[16];              /* where the other ranks look for us, as this machine sees it */
     struct sw_http *http;
     struct ray_seen seen;
-    int64_t until_ms, started_ms, ask_ms, busy_ms;
+    int64_t started_ms, ask_ms, busy_ms;
     bool announced;               /* the other ranks know the head's address */
     bool answered;                /* the dashboard did, and wants the token */
 };
@@ -50,6 +51,10 @@ static void accept_one(struct head *head)
     ray_link_accept(&link, head->listener);
     if (link.fd < 0)
         return;
+    if (head->count >= (size_t)head->keeper->nodes + STRANGERS) {
+        ray_link_close(&link);
+        return;
+    }
     head->links = sw_realloc_array(head->links, head->count + 1, sizeof *head->links);
     head->links[head->count++] = link;
 }
@@ -90,14 +95,12 @@ static int take_lines(struct head *head, struct ray_link *link)
     int came;
 
     while ((came = ray_link_read(link, line)) > 0) {
-        if (link->rank < 0 ? take_join(head, link, line) < 0 : false)
-            came = -1;
-        else if (link->rank > 0 && sw_text_starts(line, "up"))
-            link->up = true;
-        else if (link->rank > 0 && sw_text_starts(line, "failed "))
-            return rank_failed(head, link, line + 7);
-        if (came < 0)
+        if (link->rank < 0 && take_join(head, link, line) < 0)
             break;
+        if (sw_text_starts(line, "up"))
+            link->up = true;
+        else if (sw_text_starts(line, "failed "))
+            return rank_failed(head, link, line + 7);
     }
     if (came == 0)
         return 0;
@@ -233,14 +236,14 @@ static int fail_missing(struct head *head, int64_t waited_ms)
 /* 0: all are there, or it must end before that. */
 static int gather(struct head *head, int64_t wait_ms)
 {
+    int64_t until = sw_monotonic_ms() + wait_ms;
     int there = 0;
 
-    head->until_ms = sw_monotonic_ms() + wait_ms;
     while (there == 0 && !ray_keeper_ends(head->keeper) && !head->keeper->stop_by_ms) {
         if (turn(head, ASK_MS) < 0)
             return -1;
         there = look_around(head);
-        if (there == 0 && sw_monotonic_ms() >= head->until_ms)
+        if (there == 0 && sw_monotonic_ms() >= until)
             return fail_missing(head, wait_ms);
     }
     return there < 0 ? -1 : 0;

@@ -346,6 +346,32 @@ static const struct api_field error[] = {
     ALWAYS("exit_status", API_INT, "exit status that belongs to it"),
     ALWAYS("message", API_TEXT, "what failed and why"), MAYBE("hint", API_TEXT, "what to do next"), END
 };
+/* Of commands that act on jobs: what came of each. */
+#define OUTCOME                                                                                    \
+    ALWAYS("id", API_TEXT, "id of the job"),                                                       \
+    MAYBE("status", API_TEXT, "its state now"),                                                    \
+    MAYBE("attempt", API_INT, "number of the newest attempt"),                                     \
+    MAYBE("exit_code", API_INT, "exit code of the program"),                                       \
+    MAYBE("signal", API_POSITIVE, "signal that ended it"),                                         \
+    MAYBE("duration_ms", API_INT, "how long it ran"),                                              \
+    ALWAYS("already", API_BOOL, "of run: it was there before, and nothing was sent"),              \
+    MAYBE("error", API_OBJECT, "why it failed", error)
+static const struct api_field outcome[] = { OUTCOME, END };
+static const struct api_field outcomes[] = {
+    VERSION, ALWAYS("ok", API_BOOL, "whether it was done for every job"),
+    ALWAYS("jobs", API_LIST, "each job", outcome), END
+};
+static const struct api_field got[] = {
+    ALWAYS("id", API_TEXT, "id of the job"), MAYBE("to", API_TEXT, "folder that has its results now"),
+    ALWAYS("files", API_INT, "files copied"), ALWAYS("bytes", API_INT, "bytes copied"),
+    ALWAYS("same", API_INT, "files that were here already"),
+    MAYBE("error", API_OBJECT, "why it failed", error), END
+};
+static const struct api_field get[] = {
+    VERSION, ALWAYS("ok", API_BOOL, "whether it was done for every job"),
+    ALWAYS("jobs", API_LIST, "each job", got), END
+};
+
 #define URI                                                                                        \
     ALWAYS("uri", API_TEXT, "what was checked"),                                                   \
     MAYBE("exists", API_BOOL, "null: this could not be found out"),                                \
@@ -466,6 +492,7 @@ static const struct api_field failure[] = {
 
 const struct api_shape api_shapes[] = {
     { "adopt", "With --list: jobs to import.", false, adopt },
+    { "cancel", "What came of each job.", false, outcomes },
     { "check", "Whether data exists.", false, check, "From sw_check_uri() of the library.", uri_one },
     { "cp", "What was copied.", false, cp, "With more than one FROM.", cp_many },
     { "diff", "What differs between two jobs.", false, diff, "With one JOB.", diff_one },
@@ -474,6 +501,7 @@ const struct api_shape api_shapes[] = {
     { "error", "On stderr, when a command with -o json fails.", false, failure },
     { "events", "One event per line.", true, event_line, "From sw_events() of the library.", event_list },
     { "gc", "Leftovers.", false, gc },
+    { "get", "What was copied of each job.", false, get },
     { "inventory", "What a platform has.", false, inventory },
     { "logs", "One line of the log per line.", true, log_line },
     { "ls", "What is at a path or URI.", false, ls },
@@ -483,13 +511,18 @@ const struct api_shape api_shapes[] = {
     { "ps", "A list of jobs.", false, ps },
     { "replicas", "The parts of a job.", false, replicas_one, "When several jobs are meant.", replicas_many },
     { "report", "Where the report was written.", false, report },
+    { "rerun", "With -d: what was submitted.", false, outcomes },
     { "results", "Where results are.", false, results },
+    { "retry", "What came of each job.", false, outcomes },
+    { "rm", "What came of each job.", false, outcomes },
+    { "run", "With -d: what was submitted.", false, outcomes },
     { "status", "Everything known about a job.", false, status_one,
       "When several jobs are meant.", status_many },
     { "trust", "With --list: files that are trusted.", false, trust },
     { "usage", "What jobs used.", false, usage },
     { "use", "What a running job uses: from sw_use() of the library, `live` of a status.", false, use },
     { "version", "The release of the program.", false, release },
+    { "wait", "How each job ended.", false, outcomes },
     { "watch", "One job per line, for each change.", true, watch },
     { "watcher", "The process that watches detached jobs.", false, watcher },
     { "why", "Why a job failed or is waiting.", false, why_one, "When several jobs are meant.", why_many },

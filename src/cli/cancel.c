@@ -28,13 +28,9 @@ static void tell_canceled(struct cli *cli, const struct sw_outcome *outcome)
         cli_say_job(cli, outcome->id, "has finished: %s", sw_state_name(outcome->state));
 }
 
-static int undo_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+static void tell_undone(struct cli *cli, const struct sw_outcome *outcome)
 {
-    (void)context;
-    if (sw_cancel_undo(cli->session, id, err) < 0)
-        return -1;
-    cli_say_job(cli, id, "continues: its cancel was withdrawn");
-    return 0;
+    cli_say_job(cli, outcome->id, "continues: its cancel was withdrawn");
 }
 
 static void say_over(struct cli *cli, const char *id)
@@ -76,15 +72,19 @@ static int cancel_run(struct cli *cli, const struct cli_args *args, struct sw_er
 
     if (!ids)
         return -1;
-    if (options->undo)
-        return cli_each(cli, ids, undo_one, NULL, err);
+    if (options->undo) {
+        outcomes.tell = tell_undone;
+        outcomes.verb = "withdraw the cancel of";
+        cli_outcome_each(&outcomes, ids, sw_cancel_undo);
+        return cli_outcomes_end(&outcomes, err);
+    }
     left = still_active(cli, ids, cli_names_each(args, ids), err);
     if (!left)
         return -1;
     question = sw_format("cancel %zu jobs?", json_array_size(left));
     if (json_array_size(left) > 1 && !options->yes && !cli_confirm(cli, question)) {
         cli_say(cli, "nothing was canceled");
-        return 0;
+        return cli_outcomes_end(&outcomes, err);
     }
     list = cli_list(left);
     if (sw_cancel_many(cli->session, list, json_array_size(left), cli_outcome, &outcomes, NULL) < 0)
@@ -105,6 +105,7 @@ const struct command command_cancel = {
         "On a terminal, canceling several jobs asks first, unless -y is given.",
     .example = "slipway cancel last\nslipway cancel -y -l team=vision",
     .flags = cancel_flags,
+    .shared = { cli_output_document },
     .options_size = sizeof(struct cancel_options),
     .max_args = CLI_MANY,
     .run = cancel_run,

@@ -149,13 +149,21 @@ const char **cli_list(const json_t *ids);
 struct cli_outcomes {
     struct cli *cli;
     const char *verb;                  /* "cannot VERB 'ID'" */
-    void (*tell)(struct cli *cli, const struct sw_outcome *outcome);
+    void (*tell)(struct cli *cli, const struct sw_outcome *outcome);     /* NULL: without a line */
+    json_t *rows;                      /* each as -o json prints it; NULL: none yet */
     bool failed;
     struct sw_error first;
 };
 void cli_outcome(void *outcomes, const struct sw_outcome *outcome);
-/* 0, or -1 and the first failure. */
-int cli_outcomes_end(const struct cli_outcomes *all, struct sw_error *err);
+/* The same for one job after another: `act` on each. */
+typedef int cli_act_fn(struct sw_session *session, const char *id, struct sw_error *err);
+void cli_outcome_each(struct cli_outcomes *all, const json_t *ids, cli_act_fn *act);
+/* Prints the document, where -o asks for one, and what cli_outcomes_done() does. */
+int cli_outcomes_end(struct cli_outcomes *all, struct sw_error *err);
+/* 0, or -1 and the first failure; nothing of `all` is left. */
+int cli_outcomes_done(struct cli_outcomes *all, struct sw_error *err);
+/* {"version", "ok", "jobs"}; takes the rows. */
+int cli_rows_print(const struct cli *cli, bool ok, json_t *rows, struct sw_error *err);
 
 /* A signal ends the verb: say that the job continues (unless it is over; NULL: the jobs do), and
  * return -1 with SW_E_INTERRUPTED. */

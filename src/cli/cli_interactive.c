@@ -72,9 +72,12 @@ static int await_running(struct cli *cli, const char *id, struct sw_error *err)
     }
 }
 
+static volatile sig_atomic_t closed;             /* the terminal */
+
 /* A terminal that closes signals the leader of its session alone: on this machine we pass it on. */
 static void pass_on(int number)
 {
+    closed = 1;
     cli_interrupt_note(number);
     signal(number, SIG_IGN);
     kill(0, number);
@@ -118,9 +121,10 @@ int cli_interactive_attach(struct cli *cli, const char *id, const struct cli_arg
         sigaction(SIGHUP, &(struct sigaction){ .sa_handler = pass_on }, NULL);
     if (runs < 0 || (runs > 0 && run_session(cli, id, args, err) < 0))
         return cancel(cli, id);
-    if (cli_interrupt_count()) {
+    if (closed) {
         sw_fail(err, SW_E_INTERRUPTED, "its terminal was closed");
         return cancel(cli, id);
     }
+    cli_interrupt_forget();          /* Ctrl-C as the program began was for it, and we may hear it, too */
     return cli_wait(cli, ids, -1, err);
 }

@@ -54,6 +54,11 @@ int cli_interrupt_count(void)
     return count;
 }
 
+void cli_interrupt_forget(void)
+{
+    count = first = 0;
+}
+
 bool cli_interrupt_wait(int seen, int64_t timeout_ms)
 {
     int64_t deadline_ms = sw_monotonic_ms() + timeout_ms;

@@ -21,6 +21,7 @@ void cli_interrupt_note(int signal_number);
 /* Was this signal ignored when the program started? Then no handler is set for it. */
 bool cli_interrupt_ignored(int signal_number);
 int cli_interrupt_count(void);
+void cli_interrupt_forget(void);                  /* those that came were meant for another program */
 /* Wait for a count above `seen`; false when the time passed. */
 bool cli_interrupt_wait(int seen, int64_t timeout_ms);
 /* End by the signal that was counted. Returns when there was none. */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_out.h"
 #include "cli/cli_transfer.h"
 
 /* `some`: only what matches was asked for. */
@@ -32,7 +33,15 @@ struct get_request {
     const char *to;                    /* NULL: the current folder */
     struct sw_copy_options match;
     bool many;                         /* a folder for each job, below `to` */
+    json_t *rows;                      /* for -o json: what came of each */
 };
+
+/* Takes the row, which has the id and what was copied. */
+static void add_row(const struct get_request *request, json_t *row, const struct sw_error *why)
+{
+    json_object_set_new(row, "error", why && why->code ? cli_error_json(why) : json_null());
+    json_array_append_new(request->rows, row);
+}
 
 static int get_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
 {
@@ -40,14 +49,24 @@ static int get_one(struct cli *cli, const char *id, const void *context, struct 
     sw_autofree char *below = sw_path_join(request->to ? request->to : ".", id);
     const char *to = request->many && request->to ? below : !request->to ? id : request->to;
     sw_auto(json) json_t *copied = NULL;
+    bool there;
 
     copied = cli_document(sw_get_results_matching(cli->session, id, to, &request->match, err), err);
-    if (!copied)
-        return sw_wrap(err, "cannot copy the results of '%s' to '%s'", id, to);
+    if (!copied) {
+        sw_wrap(err, "cannot copy the results of '%s' to '%s'", id, to);
+        add_row(request, sw_json_object(SW_STR("id", id), SW_NULL("to"), SW_INT("files", 0),
+                                        SW_INT("bytes", 0), SW_INT("same", 0)), err);
+        return -1;
+    }
     cli_say_left_out(cli, copied);
     say_copied(cli, id, copied, request->match.include_count || request->match.exclude_count);
     to = sw_json_str(copied, "to") ? sw_json_str(copied, "to") : to;
-    if (access(to, F_OK) == 0)             /* without any results there may be no folder */
+    there = access(to, F_OK) == 0;         /* without any results there may be no folder */
+    add_row(request, sw_json_object(SW_STR("id", id), SW_STR("to", there ? to : NULL),
+                                    SW_INT("files", sw_json_int(copied, "files", 0)),
+                                    SW_INT("bytes", sw_json_int(copied, "bytes", 0)),
+                                    SW_INT("same", sw_json_int(copied, "same", 0))), NULL);
+    if (there && cli->format == CLI_TABLE)
         cli_printf("%s\n", to);
     return 0;
 }
@@ -86,6 +105,7 @@ static int get_run(struct cli *cli, const struct cli_args *args, struct sw_error
     sw_autofree const char **include = cli_given_values(args, "include", &request.match.include_count);
     sw_autofree const char **exclude = cli_given_values(args, "exclude", &request.match.exclude_count);
     sw_auto(json) json_t *ids = NULL;
+    int result;
 
     request.match.include = include;
     request.match.exclude = exclude;
@@ -94,7 +114,9 @@ static int get_run(struct cli *cli, const struct cli_args *args, struct sw_error
     if (!ids || (!cli_given_value(args, "to") && check_folder(cli, &request, err) < 0))
         return -1;
     request.many = !cli_names_one(&request.jobs, ids);
-    return cli_each(cli, ids, get_one, &request, err);
+    request.rows = json_array();
+    result = cli_each(cli, ids, get_one, &request, err);
+    return cli_rows_print(cli, result == 0, request.rows, err) < 0 ? -1 : result;
 }
 
 static const struct cli_flag get_flags[] = {
@@ -117,6 +139,7 @@ const struct command command_get = {
         "out. Each folder is printed on stdout.",
     .example = "slipway get last ./out\nslipway get -l sweep=a --include '*.ckpt' ./checkpoints",
     .flags = get_flags,
+    .shared = { cli_output_document },
     .max_args = CLI_MANY,
     .last_job = true,
     .run = get_run,

@@ -167,5 +167,5 @@ int logs_of_many(struct cli *cli, const json_t *ids, const struct logs_request *
         return rc;
     if (request->options.follow && cli_wait(cli, ids, -1, err) < 0)
         return -1;
-    return cli_outcomes_end(&all.outcomes, err);
+    return cli_outcomes_done(&all.outcomes, err);
 }

@@ -27,7 +27,7 @@ const struct command command_rerun = {
         "again under its own id; 'slipway diff' shows what differs between two jobs.",
     .example = "slipway rerun last --set config.lr=0.01\nslipway rerun train -p slurm -d",
     .flags = cli_run_flags,
-    .shared = { cli_job_flags },
+    .shared = { cli_job_flags, cli_output_document },
     .options_size = sizeof(struct cli_run_options),
     .max_args = 1,
     .last_job = true,

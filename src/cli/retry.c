@@ -87,7 +87,7 @@ static int retry_run(struct cli *cli, const struct cli_args *args, struct sw_err
         question = question_about(cli, ids);
     if (question && !cli_agree(cli, question)) {
         cli_say(cli, "nothing was retried");
-        return 0;
+        return cli_outcomes_end(&outcomes, err);
     }
     list = cli_list(ids);
     if (options->collect)
@@ -117,6 +117,7 @@ const struct command command_retry = {
     .example = "slipway retry last --avoid-node\nslipway retry failed\nslipway retry --collect last\n"
                "slipway retry --failed prep-k3v9q2xa",
     .flags = retry_flags,
+    .shared = { cli_output_document },
     .options_size = sizeof(struct retry_options),
     .max_args = CLI_MANY,
     .run = retry_run,

@@ -22,9 +22,15 @@ static const struct cli_flag rm_flags[] = {
     { 0 }
 };
 
+static void tell_removed(struct cli *cli, const struct sw_outcome *outcome)
+{
+    cli_say_job(cli, outcome->id, "removed");
+}
+
 static int remove_expired(struct cli *cli, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = NULL;
+    struct cli_outcomes outcomes = { .cli = cli, .tell = tell_removed };
     const json_t *id;
     size_t i;
 
@@ -34,10 +40,10 @@ static int remove_expired(struct cli *cli, struct sw_error *err)
     if (!ids)
         return -1;
     json_array_foreach(ids, i, id)
-        cli_say_job(cli, json_string_value(id), "removed");
+        cli_outcome(&outcomes, &(struct sw_outcome){ .id = json_string_value(id), .index = i });
     if (json_array_size(ids) == 0)
         cli_say(cli, "no job is past its keep time");
-    return 0;
+    return cli_outcomes_end(&outcomes, err);
 }
 
 /* Where the results will stay; owned; NULL: not known. Asked before the record is gone. */
@@ -49,13 +55,17 @@ static char *place_kept(struct cli *cli, const char *id)
     return sw_text_empty(known) ? sw_results_dir(cli->session, id, NULL) : sw_strdup(known);
 }
 
-static int forget_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+static void tell_forgotten(struct cli *cli, const struct sw_outcome *outcome)
 {
-    (void)context;
-    if (sw_forget(cli->session, id, err) < 0)
-        return sw_wrap(err, "cannot forget '%s'", id);
-    cli_say_job(cli, id, "record removed; nothing was changed on the platform");
-    return 0;
+    cli_say_job(cli, outcome->id, "record removed; nothing was changed on the platform");
+}
+
+static int forget_all(struct cli *cli, const json_t *ids, struct sw_error *err)
+{
+    struct cli_outcomes outcomes = { .cli = cli, .verb = "forget", .tell = tell_forgotten };
+
+    cli_outcome_each(&outcomes, ids, sw_forget);
+    return cli_outcomes_end(&outcomes, err);
 }
 
 struct rm_removal {
@@ -63,20 +73,15 @@ struct rm_removal {
     json_t *kept;                      /* id -> where its results stay; NULL: they are removed, too */
 };
 
-static void tell_removed(struct cli *cli, const struct sw_outcome *outcome)
-{
-    cli_say_job(cli, outcome->id, "removed");
-}
-
 static void take_removed(void *context, const struct sw_outcome *outcome)
 {
     struct rm_removal *removal = context;
-    const char *kept = sw_json_str(removal->kept, outcome->id);
+    const char *kept = outcome->err ? NULL : sw_json_str(removal->kept, outcome->id);
 
-    if (!outcome->err && kept)
+    removal->outcomes.tell = kept ? NULL : tell_removed;
+    if (kept)
         cli_say_job(removal->outcomes.cli, outcome->id, "removed; its results stay in %s", kept);
-    else
-        cli_outcome(&removal->outcomes, outcome);
+    cli_outcome(&removal->outcomes, outcome);
 }
 
 static json_t *places_kept(struct cli *cli, const json_t *ids)
@@ -97,7 +102,7 @@ static int remove_all(struct cli *cli, const json_t *ids, bool keep_results, str
 {
     sw_autofree const char **list = cli_list(ids);
     sw_auto(json) json_t *kept = keep_results ? places_kept(cli, ids) : NULL;
-    struct rm_removal removal = { { .cli = cli, .verb = "remove", .tell = tell_removed }, kept };
+    struct rm_removal removal = { { .cli = cli, .verb = "remove" }, kept };
 
     sw_remove_many(cli->session, list, json_array_size(ids), keep_results, take_removed, &removal, NULL);
     return cli_outcomes_end(&removal.outcomes, err);
@@ -126,9 +131,9 @@ static int rm_run(struct cli *cli, const struct cli_args *args, struct sw_error 
                          options->keep_results || options->forget ? "" : " and their results");
     if (json_array_size(ids) > 1 && !options->yes && !cli_confirm(cli, question)) {
         cli_say(cli, "nothing was removed");
-        return 0;
+        return cli_rows_print(cli, true, NULL, err);
     }
-    return options->forget ? cli_each(cli, ids, forget_one, NULL, err)
+    return options->forget ? forget_all(cli, ids, err)
                            : remove_all(cli, ids, options->keep_results, err);
 }
 
@@ -144,6 +149,7 @@ const struct command command_rm = {
         "--forget removes the record alone.",
     .example = "slipway rm last\nslipway rm --expired",
     .flags = rm_flags,
+    .shared = { cli_output_document },
     .options_size = sizeof(struct rm_options),
     .max_args = CLI_MANY,
     .run = rm_run,

@@ -32,6 +32,7 @@ struct run_jobs {
     char group[SW_ID_SIZE];          /* "": no splits */
     json_t *ids;
     size_t already;                  /* of them, under the id that was given */
+    struct cli_outcomes outcomes;    /* for -o json */
 };
 
 static void take_job(void *context, const struct sw_outcome *outcome)
@@ -43,6 +44,7 @@ static void take_job(void *context, const struct sw_outcome *outcome)
                 outcome->id, outcome->id);
         return;
     }
+    cli_outcome(&jobs->outcomes, outcome);
     json_array_append_new(jobs->ids, json_string(outcome->id));
     jobs->already += outcome->already;
 }
@@ -53,6 +55,7 @@ static int submit(struct cli *cli, const struct sw_request *request, struct run_
     int result;
 
     json_array_clear(jobs->ids);
+    json_array_clear(jobs->outcomes.rows);
     jobs->already = 0;
     cli_interrupt_catch();
     cli->sending = true;
@@ -88,7 +91,7 @@ static void say_submitted(const struct run_jobs *jobs)
         cli_say_job(cli, jobs->group, "%zu splits submitted to %s", json_array_size(jobs->ids), platform);
 }
 
-static int detach(const struct run_jobs *jobs, struct sw_error *err)
+static int detach(struct run_jobs *jobs, struct sw_error *err)
 {
     struct cli *cli = jobs->cli;
     const json_t *id;
@@ -96,8 +99,11 @@ static int detach(const struct run_jobs *jobs, struct sw_error *err)
 
     json_array_foreach(jobs->ids, i, id) {
         cli_attend(cli, json_string_value(id));
-        cli_printf("%s\n", json_string_value(id));
+        if (cli->format == CLI_TABLE)
+            cli_printf("%s\n", json_string_value(id));
     }
+    if (cli_rows_print(cli, true, json_incref(jobs->outcomes.rows), err) < 0)
+        return -1;
     id = json_array_get(jobs->ids, 0);
     if (cli_flush() < 0)             /* the job runs: its id must not be lost */
         cli_warn(cli, "the job is %s", jobs->group[0] ? jobs->group : json_string_value(id));
@@ -108,12 +114,14 @@ int cli_run_request(struct cli *cli, const struct cli_args *args, struct sw_requ
                     struct sw_error *err)
 {
     const struct cli_run_options *options = args->options;
-    sw_auto(json) json_t *ids = json_array();
-    struct run_jobs jobs = { .cli = cli, .ids = ids };
+    sw_auto(json) json_t *ids = json_array(), *rows = json_array();
+    struct run_jobs jobs = { .cli = cli, .ids = ids, .outcomes = { .cli = cli, .rows = rows } };
 
     if (options->interactive && (options->detach || cli_given_value(args, "split")))
         return sw_fail(err, SW_E_USAGE, "-i runs one job on this terminal: it goes with neither -d nor "
                        "--split");
+    if (cli->format != CLI_TABLE && !options->detach && !options->dry_run)
+        return sw_fail(err, SW_E_USAGE, "-o goes with -d: otherwise the log of the job is on stdout");
     if (options->interactive && cli_interactive_prepare(cli, request, err) < 0)
         return -1;
     if (options->dry_run)
@@ -155,7 +163,7 @@ const struct command command_run = {
         "The log goes to stdout, byte for byte unless stdout is a terminal; everything else goes to "
         "stderr. Ctrl-C leaves the job running and shows how to come back to it; 'slipway cancel' "
         "stops it. On a terminal, a progress bar appears below the log as soon as the log reports "
-        "progress. With -d only the job's id is printed.\n\n"
+        "progress. With -d only the job's id is printed, or with -o json a document about it.\n\n"
         "With -i the command runs on this terminal, with the job's image, GPUs and data; without a command "
         "it is a shell, also with a job file. Its exit code is the job's, and closing the terminal cancels "
         "the job.\n\n"
@@ -168,7 +176,7 @@ const struct command command_run = {
         "one id per line. With --id GROUP, a repeated submit sends only the splits that are missing.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
     .flags = cli_run_flags,
-    .shared = { cli_job_flags },
+    .shared = { cli_job_flags, cli_output_document },
     .options_size = sizeof(struct cli_run_options),
     .max_args = 1,
     .takes_command = true,

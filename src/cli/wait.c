@@ -49,7 +49,10 @@ static void tell_ended(struct cli *cli, const struct sw_outcome *outcome)
         cli_say_job(cli, outcome->id, "%s", text);
 }
 
-int cli_wait(struct cli *cli, const json_t *ids, int64_t timeout_ms, struct sw_error *err)
+typedef int end_fn(struct cli_outcomes *all, struct sw_error *err);
+
+static int wait_for(struct cli *cli, const json_t *ids, int64_t timeout_ms, end_fn *end,
+                    struct sw_error *err)
 {
     sw_autofree const char **list = cli_list(ids);
     struct statuses all = { .outcomes = { .cli = cli, .verb = "wait for", .tell = tell_ended } };
@@ -60,15 +63,23 @@ int cli_wait(struct cli *cli, const json_t *ids, int64_t timeout_ms, struct sw_e
     waited = sw_wait_many(cli->session, list, json_array_size(ids), timeout_ms, stop_waiting, take_status,
                           &all, &why);
     cli->exit_status = all.status;
-    if (waited < 0 && cli_interrupt_count())
+    if (waited < 0 && cli_interrupt_count()) {
+        cli_outcomes_done(&all.outcomes, NULL);
         return cli_leave(cli, json_array_size(ids) == 1 ? list[0] : NULL, err);
+    }
     if (waited < 0 && !all.outcomes.failed) {
+        cli_outcomes_done(&all.outcomes, NULL);
         if (err)
             *err = why;
         return json_array_size(ids) > 1 ? sw_wrap(err, "waiting for %zu jobs", json_array_size(ids))
                                         : sw_wrap(err, "waiting for '%s'", list[0]);
     }
-    return cli_outcomes_end(&all.outcomes, err);
+    return end(&all.outcomes, err);
+}
+
+int cli_wait(struct cli *cli, const json_t *ids, int64_t timeout_ms, struct sw_error *err)
+{
+    return wait_for(cli, ids, timeout_ms, cli_outcomes_done, err);
 }
 
 static int wait_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)
@@ -76,7 +87,8 @@ static int wait_run(struct cli *cli, const struct cli_args *args, struct sw_erro
     const struct wait_options *options = args->options;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
 
-    return ids ? cli_wait(cli, ids, cli_given_value(args, "timeout") ? options->timeout_ms : -1, err) : -1;
+    return ids ? wait_for(cli, ids, cli_given_value(args, "timeout") ? options->timeout_ms : -1,
+                          cli_outcomes_end, err) : -1;
 }
 
 const struct command command_wait = {
@@ -88,6 +100,7 @@ const struct command command_wait = {
         "is not 0, in the order given. 75 means that --timeout passed first; the jobs continue.",
     .example = "slipway wait last --timeout 2h && echo trained",
     .flags = wait_flags,
+    .shared = { cli_output_document },
     .options_size = sizeof(struct wait_options),
     .max_args = CLI_MANY,
     .run = wait_run,

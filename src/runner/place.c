@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place.c - `slipway-runner place PATH NAME`: a tar on standard input becomes PATH, or NAME in the folder PATH.
+ * place.c - `slipway-runner place PATH NAME`: a tar on standard input becomes PATH, or NAME in that folder.
  *
  * Its only root is `x`. The job's half of `slipway cp FILE JOB:PATH` (core/archive_put.c), so that an image
  * needs no tar.

@@ -45,11 +45,13 @@ int spec_problems_report(const struct spec_problems *problems, struct sw_error *
                 problems->count - SPEC_PROBLEMS_SHOWN);
     else
         sw_fail(err, SW_E_SPEC, "%s", sw_buf_text(&problems->lines));
-    return spec_hint_help(err);
+    return spec_hint_help(problems->key, err);
 }
 
-int spec_hint_help(struct sw_error *err)
+int spec_hint_help(const char *key, struct sw_error *err)
 {
+    if (*key)
+        return sw_hint(err, "'slipway help job %s' explains the key", key);
     return sw_hint(err, "'slipway help job' lists the keys, 'slipway help job KEY' explains one");
 }
 

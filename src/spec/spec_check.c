@@ -438,6 +438,17 @@ static json_t *check_free(struct spec_check *check, const struct sw_option *row,
     return copy;
 }
 
+/* The value at this path is wrong. Where its name is the user's own (env.LR), the key around it is meant. */
+static void note_key(const struct spec_check *check, const struct sw_option *row)
+{
+    struct spec_problems *problems = check->problems;
+    const char *path = sw_buf_text(&check->path), *dot = strrchr(path, '.');
+    bool named = strcmp(dot ? dot + 1 : path, row->name) == 0;
+
+    if (!problems->key[0] && (!dot || named) && strlen(path) < sizeof problems->key)
+        strcpy(problems->key, path);
+}
+
 json_t *spec_check_value(struct spec_check *check, const struct sw_option *row,
                          const json_t *value)
 {
@@ -453,14 +464,17 @@ json_t *spec_check_value(struct spec_check *check, const struct sw_option *row,
         [SW_FREE] = check_free,
     };
     sw_auto(json) json_t *normal = NULL;
+    size_t problems = check->problems->count;
+    bool holds;
 
     if (json_is_null(value))
         return NULL;
     sw_buf_clear(&check->filled);
     normal = by_type[row->type](check, row, value);
-    if (!normal)
-        return NULL;
-    if (!rules_hold(check, sw_buf_text(&check->path), SPEC_ON_VALUE, normal))
+    holds = normal && rules_hold(check, sw_buf_text(&check->path), SPEC_ON_VALUE, normal);
+    if (check->problems->count > problems && row->type != SW_GROUP)
+        note_key(check, row);
+    if (!holds)
         return NULL;
     if (row->type != SW_FREE && (!json_is_object(normal) || json_object_size(normal) == 0))
         spec_remember_source(check);

@@ -75,7 +75,7 @@ static int no_such_key(const struct sw_option *rows, const struct sw_spec_platfo
 
     mean = mean ? mean : spec_did_you_mean(key, words, word_count);
     sw_fail(err, SW_E_SPEC, "unknown key '%s'%s", shown, mean);
-    return spec_hint_help(err);
+    return spec_hint_help("", err);
 }
 
 static int put_value(json_t *object, const struct sw_option *row, const char *rest,

@@ -17,8 +17,9 @@
 struct spec_problems {
     struct sw_buf lines;      /* the first SPEC_PROBLEMS_SHOWN, one per line */
     size_t count;
+    char key[64];             /* the first whose value is wrong, as `slipway help job` knows it; "": none */
 };
-#define SPEC_PROBLEMS_INIT { SW_BUF_INIT, 0 }
+#define SPEC_PROBLEMS_INIT { .lines = SW_BUF_INIT }
 #define SPEC_PROBLEMS_SHOWN 12
 
 void spec_problems_done(struct spec_problems *problems);
@@ -27,8 +28,8 @@ void spec_problem(struct spec_problems *problems, const char *where, const char 
     SW_PRINTF(3, 4);
 /* 0 when there was none; otherwise -1 and one SW_E_SPEC that lists them. */
 int spec_problems_report(const struct spec_problems *problems, struct sw_error *err);
-/* Where a person finds what a key means; -1. */
-int spec_hint_help(struct sw_error *err);
+/* Where a person finds what the key means, and all others (""); -1. */
+int spec_hint_help(const char *key, struct sw_error *err);
 
 /* A word of the user's inside a message: short, and without control characters. Owned. */
 char *spec_shown(const char *text);

@@ -105,6 +105,20 @@ def exec_on_a_terminal_has_one(here):
     here.call("cancel", job)
 
 
+def files_of_a_container_without_tar_are_copied(here):
+    kinds()
+    job = here.submit("mkdir /tmp/box; echo one >/tmp/box/a; sleep 300", image=IMAGE)
+    here.running_on(job)
+    until(lambda: here.call("exec", job, "--", "sh", "-c", "[ -e /tmp/box/a ]", check=False).returncode == 0, "the file")
+    assert here.call("exec", job, "--", "sh", "-c", "command -v tar", check=False).returncode != 0
+    here.call("cp", f"{job}:/tmp/box", f"{here.folder}/box")
+    assert pathlib.Path(here.folder, "box/a").read_text(encoding="utf-8") == "one\n"
+    here.file("new", "two\n")
+    here.call("cp", f"{here.folder}/new", f"{job}:/tmp/box/")
+    assert here.call("exec", job, "--", "sh", "-c", "cat /tmp/box/new").stdout == "two\n"
+    here.call("cancel", job)
+
+
 def every_byte_of_a_port_comes_at_once(here):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -19,6 +19,10 @@
 #define SW_PAYLOAD_VARIABLE    "SLIPWAY_PAYLOAD"
 #define SW_PLAN_VARIABLE       "SLIPWAY_PLAN"
 
+/* The credential of a job with `launcher: ray`: made by the client for each submit, known to all ranks, and
+ * what a program must know to reach the job's Ray cluster. */
+#define SW_RAY_TOKEN           "SLIPWAY_RAY_TOKEN"
+
 #define SW_PAYLOAD_VERSION 2        /* version 1 is read, too: it says less */
 
 /* What is not said here the runner finds out where it runs: the folder it may work in and where
@@ -60,6 +64,9 @@ struct sw_payload {
     json_t *checkpoint;       /* {"dir", "resume"}; or NULL */
     json_t *entrypoint;       /* words that start the command, as an image's ENTRYPOINT; or NULL */
     char *peers;              /* folder that all ranks share: one that fails ends the others; NULL */
+    json_t *ray;              /* the ranks are a Ray cluster, and the command its driver on rank 0:
+                                 {"wait_ms", "idle_ms" (it has no command; NULL: it has), "gpus", "cpus"};
+                                 or NULL */
     bool redact;              /* take secrets out of what the command prints */
     int64_t grace_ms;         /* between TERM and KILL */
     int64_t time_grace_ms;    /* the same when its time is up (XCPU); 0: as above */

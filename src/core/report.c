@@ -166,7 +166,8 @@ const char *sw_report_reason(const json_t *report)
     static const struct {
         const char *phase, *reason;
     } reasons[] = { { "prepare", SW_REASON_PREPARE }, { "probe", SW_REASON_DESTINATION },
-                    { "collect", SW_REASON_OUTPUTS } };
+                    { "collect", SW_REASON_OUTPUTS }, { "ray", SW_REASON_NODE_LOST },
+                    { "ray-start", SW_REASON_START } };
     const char *failed = sw_json_str(report, "failed");
 
     for (size_t i = 0; i < SW_COUNT(reasons); i++)

@@ -14,8 +14,8 @@
  *      "busy_percent"}}
  *
  * Every key may be absent. `empty` counts outputs for which no file was there. `failed` is the runner's phase
- * that failed (prepare, probe, run, collect), `error` why, as sw_code_name() names it: these two steer, the
- * message is for people. Pure.
+ * that failed (prepare, probe, run, collect; ray-start; ray: a node of its Ray cluster is gone), `error` why,
+ * as sw_code_name() names it: these two steer, the message is for people. Pure.
  */
 #ifndef SW_CORE_REPORT_H
 #define SW_CORE_REPORT_H

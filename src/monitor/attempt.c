@@ -17,19 +17,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "core/job_values.h"
+#include "core/payload.h"
 #include "core/reason.h"
 #include "core/signature.h"
 #include "monitor/monitor_internal.h"
 
 /* ---- what a plan names ------------------------------------------------------------------------ */
+
+/* Every attempt has its own: what an earlier one left behind opens nothing. */
+static int add_ray_token(struct sw_secrets *secrets, struct sw_error *err)
+{
+    unsigned char bytes[32];
+    char token[2 * sizeof bytes + 1];
+    int result;
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return sw_fail_errno(err, SW_E_IO, "no random numbers for the token of the Ray cluster");
+    sw_hex(bytes, sizeof bytes, token);
+    result = sw_secrets_add(secrets, SW_RAY_TOKEN, token, err);
+    explicit_bzero(bytes, sizeof bytes);
+    explicit_bzero(token, sizeof token);
+    return result;
+}
 
 struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env,
                                       void *context, struct sw_error *err)
@@ -49,7 +68,8 @@ struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env
         if (name && sw_secrets_add(secrets, name, env(context, name), err) < 0)
             return NULL;
     }
-    if (sw_plan_send_settings(plan, env, context, secrets, err) < 0)
+    if (sw_plan_send_settings(plan, env, context, secrets, err) < 0 ||
+        (plan->launcher == SW_LAUNCHER_RAY && add_ray_token(secrets, err) < 0))
         return NULL;
     return sw_take(secrets);
 }

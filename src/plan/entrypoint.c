@@ -16,6 +16,8 @@
 #include "base/units.h"
 #include "plan/setup.h"
 
+enum { RAY_WAIT_MS = 10 * 60 * 1000, RAY_IDLE_MS = 60 * 60 * 1000 };    /* as the table of keys has them */
+
 /* ---- the payload --------------------------------------------------------------------------- */
 
 /* Durations were checked with the job file. */
@@ -118,6 +120,31 @@ void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus)
     free(payload->command);
     json_decref(sw_take(payload->argv));
     payload->command = wrapped;
+}
+
+/* As the job file has it, or the default. */
+static int64_t duration_of(const json_t *group, const char *key, int64_t initial_ms)
+{
+    const json_t *value = json_object_get(group, key);
+    int64_t ms = initial_ms;
+
+    if (json_is_string(value))
+        sw_duration_parse(json_string_value(value), &ms, NULL);
+    else if (json_is_number(value))
+        ms = (int64_t)(json_number_value(value) * 1000);
+    return ms;
+}
+
+void sw_entrypoint_ray(struct sw_payload *payload, const struct sw_plan *plan)
+{
+    const json_t *said = plan->ray_cluster;
+    bool keep = sw_json_bool(said, "keep", false);
+
+    json_decref(payload->ray);
+    payload->ray = sw_json_object(
+        SW_INT("wait_ms", duration_of(said, "wait", RAY_WAIT_MS)),
+        SW_SUB("idle_ms", keep ? json_integer(duration_of(said, "idle", RAY_IDLE_MS)) : NULL),
+        SW_INT("gpus", plan->gpus), SW_INT("cpus", (int)plan->cpus));
 }
 
 /* ---- for people ------------------------------------------------------------------------------ */

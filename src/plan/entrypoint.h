@@ -20,6 +20,9 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
  * stays as it is. */
 void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus);
 
+/* The ranks are a Ray cluster, the command its driver on rank 0. */
+void sw_entrypoint_ray(struct sw_payload *payload, const struct sw_plan *plan);
+
 /* Several ranks in containers: marks the outputs ("own") that lie neither in /results, nor below `shared`
  * (may be NULL), nor in a mount, so that each rank has its own and brings it itself. */
 void sw_entrypoint_mark_own(json_t *outputs, const char *shared, const struct sw_mounts *mounts);

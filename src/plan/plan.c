@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "core/id.h"
 #include "core/mount.h"
+#include "core/payload.h"
 #include "plan/paths.h"
 #include "plan/setup.h"
 
@@ -59,6 +60,7 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->code);
     json_decref(plan->mounts);
     json_decref(plan->credentials);
+    json_decref(plan->ray_cluster);
     json_decref(plan->settings);
     json_decref(plan->dotenv);
     json_decref(plan->rules);
@@ -113,6 +115,17 @@ bool sw_plan_gpus_unsaid(const struct sw_plan *plan)
     return plan->gpus == 0 && sw_text_same(sw_json_str(plan->sources, "gpus"), "default");
 }
 
+/* What runs on such a cluster is submitted to it later: the job itself has no command, and no words. */
+static int plan_kept_cluster(struct sw_plan *plan, struct sw_error *err)
+{
+    if (plan->argv || plan->python || !sw_text_empty(plan->command)) {
+        sw_fail(err, SW_E_SPEC, "ray_cluster.keep: a cluster that stays runs no command of its own");
+        return sw_hint(err, "leave out 'command:', or leave out 'keep:'");
+    }
+    plan->argv = json_array();
+    return sw_setup_check(plan, err);
+}
+
 static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error *err)
 {
     const json_t *argv = json_object_get(job, "argv");
@@ -122,6 +135,8 @@ static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error
     plan->setup = json_incref(json_object_get(job, "setup"));
     if (json_is_array(argv) && json_array_size(argv) > 0)
         plan->argv = json_deep_copy(argv);
+    if (sw_json_bool(plan->ray_cluster, "keep", false))
+        return plan_kept_cluster(plan, err);
     if (!plan->argv && !plan->python && sw_text_empty(plan->command)) {
         sw_fail(err, SW_E_SPEC, "nothing to run: the job has no command");
         return sw_hint(err, "set 'command:' in the job file, or give it after `--`");
@@ -182,6 +197,8 @@ static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *e
     plan_places(plan, job);
     plan->mounts = json_incref(json_object_get(job, "mounts"));
     plan->credentials = sw_plan_credentials(plan);
+    if (plan->launcher == SW_LAUNCHER_RAY)
+        json_array_append_new(plan->credentials, json_string(SW_RAY_TOKEN));
     if (sw_mounts_parse(plan->mounts, &mounts, err) < 0 ||
         sw_paths_check_outputs(plan->outputs, err) < 0)
         return -1;
@@ -230,6 +247,20 @@ static void plan_launcher(struct sw_plan *plan, const json_t *job)
     plan->world_size_ranks = sw_text_same(sw_json_str(job, "world_size"), "ranks");
 }
 
+static int plan_ray(struct sw_plan *plan, const json_t *job, struct sw_error *err)
+{
+    const json_t *said = json_object_get(job, "ray_cluster");
+
+    if (plan->launcher == SW_LAUNCHER_RAY) {
+        plan->ray_cluster = json_incref((json_t *)said);
+        return 0;
+    }
+    if (!said || json_is_null(said))
+        return 0;
+    sw_fail(err, SW_E_SPEC, "ray_cluster: only a job with `launcher: ray` has such a cluster");
+    return sw_hint(err, "add 'launcher: ray', or leave out 'ray_cluster:'");
+}
+
 static int plan_id(struct sw_plan *plan, const char *given, struct sw_error *err)
 {
     if (given && plan->splits && strlen(given) > SW_GROUP_MAX)
@@ -257,9 +288,9 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
     plan->options = json_incref(spec->options);
     plan->sources = json_incref(spec->sources);
     plan_launcher(plan, job);
-    if (plan_command(plan, job, err) < 0 || plan_resources(plan, job, err) < 0 ||
-        plan_data(plan, job, err) < 0 || plan_environment(plan, job, err) < 0 ||
-        sw_plan_check_splits(plan, err) < 0)
+    if (plan_ray(plan, job, err) < 0 || plan_command(plan, job, err) < 0 ||
+        plan_resources(plan, job, err) < 0 || plan_data(plan, job, err) < 0 ||
+        plan_environment(plan, job, err) < 0 || sw_plan_check_splits(plan, err) < 0)
         return NULL;
 
     plan->name = sw_json_str(job, "name")           /* the same job under its id has the same name */

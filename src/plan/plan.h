@@ -38,6 +38,7 @@ struct sw_plan {
     int64_t grace_ms;          /* between TERM and KILL */
     int64_t keep_ms;           /* how long to keep the files after the end; 0: for ever */
     enum sw_launcher launcher;
+    json_t *ray_cluster;       /* of SW_LAUNCHER_RAY, as in the job file: {"wait","keep","idle"}; NULL */
     bool world_size_ranks;     /* WORLD_SIZE counts ranks instead of nodes */
     json_t *env;               /* object name -> text */
     json_t *secrets;           /* array of names */

@@ -182,7 +182,7 @@ static int run_and_collect(struct runner *runner, struct runner_result *result, 
     int outcome = runner_run(runner, result, why);
 
     runner_stop_gpu_watch(gpu_watch);
-    if (outcome < 0)
+    if (outcome < 0 && !result->failed)
         result->failed = "run";
     if (result->exit_code != 0 && !result->stopped)
         runner_note_failure(runner);

@@ -22,8 +22,9 @@
 #include "base/proc.h"
 #include "core/command.h"
 #include "core/stop.h"
+#include "runner/ray.h"
 
-static void apply_environment(const struct runner *runner)
+void runner_apply_environment(const struct runner *runner)
 {
     const char *name;
     json_t *value;
@@ -37,6 +38,8 @@ static void apply_environment(const struct runner *runner)
             setenv(name, json_string_value(value), 0);
     if (runner->resume_from)
         setenv("SLIPWAY_RESUME_FROM", runner->resume_from, 1);
+    if (runner->ray)
+        runner_ray_of_command(runner->ray);
 }
 
 /* Owned vector of owned words: an image's entry point, and behind it the command. */
@@ -88,7 +91,7 @@ static void become_command(void *context, struct sw_start_failure *why)
     setpgid(0, 0);
     signal(SIGXFSZ, SIG_DFL);
     runner_terminal_hand_to(getpid());
-    apply_environment(command->runner);
+    runner_apply_environment(command->runner);
     if (command->redaction->pump) {
         dup2(command->redaction->out, STDOUT_FILENO);
         dup2(command->redaction->err, STDERR_FILENO);
@@ -161,6 +164,8 @@ static void beat(void *context)
     const struct runner_beat_context *running = context;
 
     runner_beat(running->runner, "running");
+    if (running->runner->ray && runner_ray_failed(running->runner->ray))
+        running->result->stop_wanted = true;
     if (running->result->failed_peer < 0 && !running->result->stopped) {
         running->result->failed_peer = runner_failed_rank(running->runner);
         running->result->stop_wanted = running->result->failed_peer >= 0;
@@ -176,6 +181,12 @@ static int64_t syncer_until(const struct runner *runner, const struct runner_res
 }
 
 int runner_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
+{
+    return runner->payload->ray ? runner_ray_run(runner, result, err)
+                                : runner_run_command(runner, result, err);
+}
+
+int runner_run_command(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
     struct runner_redaction redaction = RUNNER_REDACTION_INIT;
     struct runner_beat_context running = { runner, result };

@@ -16,6 +16,7 @@
  *     sync.c          outputs to their destinations, while it runs and at the end
  *     phases.c        all phases, each a process of its own
  *     verdict.c       what a failure was, for a platform's own script
+ *     ray.h           the ranks as a Ray cluster, where the job asks for it
  *
  * A phase returns 0, or -1 with a sentence in `err` that main.c prints (it is in the job's log) and
  * puts into the report.
@@ -97,6 +98,7 @@ struct runner {
     char *command;                /* filled in; NULL: argv */
     json_t *argv;
     char *resume_from;            /* checkpoint; NULL: none */
+    const struct runner_ray *ray; /* while the command runs as its driver; NULL: no cluster (ray.h) */
     json_t *staged;               /* object: place in the config -> local path of a file */
 };
 
@@ -215,6 +217,9 @@ struct runner_result {
 /* The command, until it and its signal handling are over. -1 + err: it could not be started;
  * result->exit_code is set either way. */
 int runner_run(struct runner *runner, struct runner_result *result, struct sw_error *err);
+int runner_run_command(struct runner *runner, struct runner_result *result, struct sw_error *err);
+/* In a child: what a process of the job sees, and no other secrets. */
+void runner_apply_environment(const struct runner *runner);
 
 /* Outputs of this rank to their destinations. With `result` it is the last time: everything, and
  * then the manifest. deadline_ms: monotonic; 0: none. */

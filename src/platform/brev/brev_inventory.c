@@ -26,8 +26,8 @@ int brev_preflight(struct sw_connection *conn, const struct sw_plan *plan, struc
         sw_fail(err, SW_E_SPEC, "a job on brev needs an image");
         return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
     }
-    if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN)
-        return sw_fail(err, SW_E_UNSUPPORTED, "brev supports only the launchers 'none' and 'torchrun'");
+    if (plan->launcher == SW_LAUNCHER_MPI)
+        return sw_fail(err, SW_E_UNSUPPORTED, "launcher 'mpi' is not available on brev");
     if (options.instance_id && options.pool)
         return sw_fail(err, SW_E_SPEC, "brev: instance_id and pool exclude each other");
     if (options.pool && (!brev_name_valid(options.pool) || strlen(options.pool) > BREV_POOL_MAX))

@@ -323,9 +323,9 @@ int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, str
         sw_fail(err, SW_E_SPEC, "a job on docker needs an image");
         return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
     }
-    if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN) {
-        sw_fail(err, SW_E_UNSUPPORTED, "docker supports only the launchers 'none' and 'torchrun'");
-        return sw_hint(err, "start mpirun or ray in the command: docs/use/platforms/docker.md shows how");
+    if (plan->launcher == SW_LAUNCHER_MPI) {
+        sw_fail(err, SW_E_UNSUPPORTED, "launcher 'mpi' is not available on docker");
+        return sw_hint(err, "start mpirun in the command: docs/use/platforms/docker.md shows how");
     }
     if (sw_image_ref_parse(plan->image, &image, err) < 0 || !(api = docker_borrow(conn, err)) ||
         !docker_api_version(api, err) || (docker_is_local(conn) && check_outputs(plan, err) < 0))

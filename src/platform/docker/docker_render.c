@@ -370,6 +370,8 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
     payload->redact = true;
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
+    if (plan->launcher == SW_LAUNCHER_RAY)
+        sw_entrypoint_ray(payload, plan);
     if (keep && site->image && site->image->entrypoint)
         sw_setup_then(payload, site->image->entrypoint);
     return sw_take(payload);

@@ -81,6 +81,8 @@ static struct sw_payload *payload_of(const struct sw_chunks_job *job, struct sw_
     payload->redact = true;
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
+    if (plan->launcher == SW_LAUNCHER_RAY)
+        sw_entrypoint_ray(payload, plan);
     return payload;
 }
 

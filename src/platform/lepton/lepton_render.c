@@ -76,8 +76,8 @@ int lepton_check(const struct sw_plan *plan, struct sw_error *err)
         sw_fail(err, SW_E_SPEC, "mounts: Lepton has no folders of other machines");
         return sw_hint(err, "name volumes of the node group with lepton.volumes, or use object storage");
     }
-    if (plan->launcher == SW_LAUNCHER_MPI || plan->launcher == SW_LAUNCHER_RAY)
-        return sw_fail(err, SW_E_SPEC, "launcher: Lepton jobs are started with torchrun, or as they are");
+    if (plan->launcher == SW_LAUNCHER_MPI)
+        return sw_fail(err, SW_E_SPEC, "launcher: on Lepton it is torchrun, ray or none");
     if (!options.node_group && (options.volumes || options.allowed_nodes || options.reservation || queued))
         return sw_fail(err, SW_E_SPEC, "lepton.%s: needs a node group (lepton.node_group)",
                        options.volumes ? "volumes" : options.allowed_nodes ? "allowed_nodes"

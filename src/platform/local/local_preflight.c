@@ -25,13 +25,10 @@
 
 static int check_launcher(const struct sw_plan *plan, struct sw_error *err)
 {
-    static const char *const words[] = { [SW_LAUNCHER_MPI] = "mpi", [SW_LAUNCHER_RAY] = "ray" };
-
-    if (plan->launcher != SW_LAUNCHER_MPI && plan->launcher != SW_LAUNCHER_RAY)
+    if (plan->launcher != SW_LAUNCHER_MPI)
         return 0;
-    sw_fail(err, SW_E_UNSUPPORTED, "launcher '%s' is not available on local",
-            words[plan->launcher]);
-    return sw_hint(err, "use 'torchrun', or 'none' and start it in the command");
+    sw_fail(err, SW_E_UNSUPPORTED, "launcher 'mpi' is not available on local");
+    return sw_hint(err, "use 'torchrun' or 'ray', or 'none' and start it in the command");
 }
 
 static int check_workdir(const struct sw_plan *plan, const char *path, struct sw_error *err)

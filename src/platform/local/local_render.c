@@ -167,6 +167,8 @@ static int set_command(struct sw_payload *payload, const struct local_job *job, 
     }
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
+    if (plan->launcher == SW_LAUNCHER_RAY)
+        sw_entrypoint_ray(payload, plan);
     if (payload->command && !sw_text_empty(shell) && strcmp(shell, "/bin/sh") != 0)
         set_shell(payload, shell);
     payload->filled = true;

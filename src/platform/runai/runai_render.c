@@ -120,8 +120,8 @@ int runai_check(const struct sw_plan *plan, struct sw_error *err)
         sw_fail(err, SW_E_SPEC, "mounts: run:ai sees no folder of this machine");
         return sw_hint(err, "name volumes of the cluster under runai.volumes, or fetch data with `inputs`");
     }
-    if (plan->launcher == SW_LAUNCHER_MPI || plan->launcher == SW_LAUNCHER_RAY)
-        return sw_fail(err, SW_E_SPEC, "launcher: on run:ai it is torchrun or none");
+    if (plan->launcher == SW_LAUNCHER_MPI)
+        return sw_fail(err, SW_E_SPEC, "launcher: on run:ai it is torchrun, ray or none");
     if (strlen(ARGS) > (size_t)options.max_args) {
         sw_fail(err, SW_E_SPEC, "runai.dgxcloud_max_args_chars: the workload's args have %zu characters; "
                                 "%d are allowed", strlen(ARGS), options.max_args);

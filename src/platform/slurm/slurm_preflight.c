@@ -59,17 +59,6 @@ static int check_known_queues(const struct slurm_job *job, struct sw_error *err)
                         "partition");
 }
 
-static int check_container(const struct slurm_job *job, struct sw_error *err)
-{
-    if (slurm_container_preflight(job, err) < 0)
-        return -1;
-    if (job->plan->launcher == SW_LAUNCHER_RAY) {
-        sw_fail(err, SW_E_UNSUPPORTED, "launcher 'ray' is not available on slurm");
-        return sw_hint(err, "use 'torchrun', 'mpi', or 'none' and start it in the command");
-    }
-    return 0;
-}
-
 int slurm_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     const struct slurm_connection *slurm = slurm_of(conn);
@@ -77,7 +66,7 @@ int slurm_preflight(struct sw_connection *conn, const struct sw_plan *plan, stru
 
     if (slurm_job_of(conn, plan, 1, &job, err) < 0 ||
         slurm_word_check("job_name_prefix", job.prefix, err) < 0 || check_sources(plan, err) < 0 ||
-        check_known_queues(&job, err) < 0 || check_container(&job, err) < 0)
+        check_known_queues(&job, err) < 0 || slurm_container_preflight(&job, err) < 0)
         return -1;
     if (slurm->warn && plan->image && job.options.container == SLURM_CONTAINER_NONE)
         slurm->warn(slurm->warn_context, "`container: none` runs the command on the node itself, "

@@ -183,6 +183,8 @@ struct sw_payload *slurm_payload(const struct slurm_job *job, struct sw_error *e
         mark_own(payload, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, job->shape.nodes, job->shape.gpus);
+    if (job->plan->launcher == SW_LAUNCHER_RAY)
+        sw_entrypoint_ray(payload, job->plan);
     return sw_take(payload);
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/payload.h"
+#include "plan/entrypoint.h"
 #include "plan/plan.h"
 
 static struct sw_plan *plan_from(const char *job, const char *file, struct sw_error *err)
@@ -45,6 +47,47 @@ static void texts_become_numbers(void **state)
     assert_int_equal(plan->grace_ms, 3000);
     assert_int_equal(plan->launcher, SW_LAUNCHER_TORCHRUN);
     assert_true(plan->world_size_ranks);
+}
+
+static void a_ray_cluster_has_a_token_and_its_times_reach_the_runner(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of(
+        "{\"command\":\"x\",\"launcher\":\"ray\",\"gpus\":8,\"cpus\":16,"
+        "\"ray_cluster\":{\"wait\":\"2m\"}}", NULL);
+    sw_auto(sw_plan) struct sw_plan *kept = plan_of(
+        "{\"launcher\":\"ray\",\"ray_cluster\":{\"keep\":true}}", NULL);
+    sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, NULL);
+    sw_auto(sw_payload) struct sw_payload *without = sw_entrypoint_payload(kept, NULL);
+
+    (void)state;
+    assert_string_equal(json_string_value(json_array_get(plan->credentials, 0)), SW_RAY_TOKEN);
+    sw_entrypoint_ray(payload, plan);
+    assert_int_equal(sw_json_int(payload->ray, "wait_ms", 0), 120000);
+    assert_int_equal(sw_json_int(payload->ray, "gpus", 0), 8);
+    assert_int_equal(sw_json_int(payload->ray, "cpus", 0), 16);
+    assert_null(json_object_get(payload->ray, "idle_ms"));
+    sw_entrypoint_ray(without, kept);
+    assert_int_equal(sw_json_int(without->ray, "wait_ms", 0), 600000);
+    assert_int_equal(sw_json_int(without->ray, "idle_ms", 0), 3600000);
+}
+
+static void a_ray_cluster_that_cannot_be_is_refused(void **state)
+{
+    static const struct { const char *job, *message; } cases[] = {
+        { "{\"command\":\"x\",\"ray_cluster\":{\"wait\":\"2m\"}}",
+          "ray_cluster: only a job with `launcher: ray` has such a cluster" },
+        { "{\"command\":\"x\",\"launcher\":\"ray\",\"ray_cluster\":{\"keep\":true}}",
+          "ray_cluster.keep: a cluster that stays runs no command of its own" },
+        { "{\"launcher\":\"ray\"}", "nothing to run: the job has no command" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        struct sw_error err = { 0 };
+
+        assert_null(plan_of(cases[i].job, &err));
+        assert_string_equal(err.message, cases[i].message);
+    }
 }
 
 static void a_job_without_a_name_is_called_after_what_it_runs(void **state)
@@ -176,6 +219,8 @@ int main(void)
         cmocka_unit_test(outputs_that_would_be_one_folder_of_the_results_are_refused),
         cmocka_unit_test(places_of_the_config_have_the_same_shape),
         cmocka_unit_test(what_no_table_can_express_is_refused_here),
+        cmocka_unit_test(a_ray_cluster_has_a_token_and_its_times_reach_the_runner),
+        cmocka_unit_test(a_ray_cluster_that_cannot_be_is_refused),
         cmocka_unit_test(a_plan_survives_being_stored),
     };
 

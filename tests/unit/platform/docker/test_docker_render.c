@@ -261,6 +261,19 @@ static void torchrun_starts_a_python_command(void **state)
     assert_non_null(strstr(payload->command, "train.py --lr 1"));
 }
 
+static void the_runner_learns_that_the_ranks_are_a_ray_cluster(void **state)
+{
+    struct scene *scene = *state;
+    sw_auto(sw_payload) struct sw_payload *payload = NULL;
+
+    scene->plan->launcher = SW_LAUNCHER_RAY;
+    scene->plan->gpus = 2;
+    payload = docker_render_payload(scene->plan, &scene->site, NULL);
+    assert_non_null(payload);
+    assert_int_equal(sw_json_int(payload->ray, "gpus", 0), 2);
+    assert_int_equal(sw_json_int(payload->ray, "wait_ms", 0), 600000);
+}
+
 static void portable_mounts_are_bound_and_repositories_come_from_their_clones(void **state)
 {
     struct scene *scene = *state;
@@ -388,6 +401,7 @@ int main(void)
         CLAIM(names_derive_from_the_id),
         CLAIM(a_mount_that_makes_no_sense_is_refused),
         CLAIM(torchrun_starts_a_python_command),
+        CLAIM(the_runner_learns_that_the_ranks_are_a_ray_cluster),
         CLAIM(portable_mounts_are_bound_and_repositories_come_from_their_clones),
         CLAIM(a_repository_reaches_a_remote_engine_as_a_volume_of_the_job),
         CLAIM(a_mount_that_only_this_machine_understands_is_refused_for_a_remote_engine),

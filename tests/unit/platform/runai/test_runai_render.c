@@ -242,6 +242,8 @@ static void what_run_ai_cannot_do_is_refused_with_its_key(void **state)
     json_object_del(plan->options, "gpu_portion");
     plan->launcher = SW_LAUNCHER_MPI;
     refused(plan, "launcher: ");
+    plan->launcher = SW_LAUNCHER_RAY;
+    json_decref(body_of(plan));
     plan->launcher = SW_LAUNCHER_NONE;
     free(sw_take(plan->image));
     refused(plan, "image: ");

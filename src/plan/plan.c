@@ -59,6 +59,7 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->code);
     json_decref(plan->mounts);
     json_decref(plan->credentials);
+    json_decref(plan->ray_cluster);
     json_decref(plan->settings);
     json_decref(plan->dotenv);
     json_decref(plan->rules);
@@ -113,6 +114,19 @@ bool sw_plan_gpus_unsaid(const struct sw_plan *plan)
     return plan->gpus == 0 && sw_text_same(sw_json_str(plan->sources, "gpus"), "default");
 }
 
+/* What runs on such a cluster is submitted to it later: the job itself has no command, and no words. */
+static int plan_kept_cluster(struct sw_plan *plan, struct sw_error *err)
+{
+    if (plan->argv || plan->python || !sw_text_empty(plan->command)) {
+        sw_fail(err, SW_E_SPEC, "ray_cluster.keep: a cluster that stays runs no command of its own");
+        return sw_hint(err, "leave out 'command:', or leave out 'keep:'");
+    }
+    if (sw_json_str(plan->ray_cluster, "name"))
+        return sw_fail(err, SW_E_SPEC, "ray_cluster.name is a cluster that is there: 'keep' starts one");
+    plan->argv = json_array();
+    return sw_setup_check(plan, err);
+}
+
 static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error *err)
 {
     const json_t *argv = json_object_get(job, "argv");
@@ -122,6 +136,8 @@ static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error
     plan->setup = json_incref(json_object_get(job, "setup"));
     if (json_is_array(argv) && json_array_size(argv) > 0)
         plan->argv = json_deep_copy(argv);
+    if (sw_json_bool(plan->ray_cluster, "keep", false))
+        return plan_kept_cluster(plan, err);
     if (!plan->argv && !plan->python && sw_text_empty(plan->command)) {
         sw_fail(err, SW_E_SPEC, "nothing to run: the job has no command");
         return sw_hint(err, "set 'command:' in the job file, or give it after `--`");
@@ -230,6 +246,20 @@ static void plan_launcher(struct sw_plan *plan, const json_t *job)
     plan->world_size_ranks = sw_text_same(sw_json_str(job, "world_size"), "ranks");
 }
 
+static int plan_ray(struct sw_plan *plan, const json_t *job, struct sw_error *err)
+{
+    const json_t *said = json_object_get(job, "ray_cluster");
+
+    if (plan->launcher == SW_LAUNCHER_RAY) {
+        plan->ray_cluster = json_incref((json_t *)said);
+        return 0;
+    }
+    if (!said || json_is_null(said))
+        return 0;
+    sw_fail(err, SW_E_SPEC, "ray_cluster: only a job with `launcher: ray` has such a cluster");
+    return sw_hint(err, "add 'launcher: ray', or leave out 'ray_cluster:'");
+}
+
 static int plan_id(struct sw_plan *plan, const char *given, struct sw_error *err)
 {
     if (given && plan->splits && strlen(given) > SW_GROUP_MAX)
@@ -257,7 +287,7 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
     plan->options = json_incref(spec->options);
     plan->sources = json_incref(spec->sources);
     plan_launcher(plan, job);
-    if (plan_command(plan, job, err) < 0 || plan_resources(plan, job, err) < 0 ||
+    if (plan_ray(plan, job, err) < 0 || plan_command(plan, job, err) < 0 || plan_resources(plan, job, err) < 0 ||
         plan_data(plan, job, err) < 0 || plan_environment(plan, job, err) < 0 ||
         sw_plan_check_splits(plan, err) < 0)
         return NULL;

@@ -124,6 +124,19 @@ static const struct sw_option notify_fields[] = {
     { 0 }
 };
 
+static const struct sw_option ray_cluster_fields[] = {
+    { "name", SW_TEXT, .variables = true,
+      .help = "run on this cluster, which is there (slipway ray up NAME), instead of one of its own" },
+    { "version", SW_TEXT, .help = "version of Ray in the image, such as 2.60.0 (Kubernetes; else 2.52.0 is "
+                                  "assumed)" },
+    { "wait", SW_DURATION, .initial = "10m", .least = SECOND, .most = DAY,
+      .help = "how long to wait until all nodes and GPUs have joined" },
+    { "keep", SW_FLAG, .help = "run no command: the cluster stays until it is idle" },
+    { "idle", SW_DURATION, .initial = "1h", .least = SECOND,
+      .help = "with keep: it ends when no Ray job ran for this long" },
+    { 0 }
+};
+
 static const struct sw_option python_fields[] = {
     { "venv", SW_TEXT, .variables = true, .help = "folder of the virtual environment (with pyvenv.cfg)" },
     { "script", SW_TEXT, .required = true, .variables = true, .help = "script that its interpreter runs" },
@@ -159,6 +172,8 @@ const struct sw_option sw_spec_keys[] = {
     { "time", SW_DURATION, .flag = "time", .least = SECOND, .help = "wall clock limit" },
     { "launcher", SW_CHOICE, .flag = "launcher", .choices = launchers, .initial = "none",
       .help = "what starts the processes on each node" },
+    { "ray_cluster", SW_GROUP, .fields = ray_cluster_fields,
+      .help = "with `launcher: ray`: how the cluster of the job begins and ends" },
     { "world_size", SW_CHOICE, .choices = world_sizes, .initial = "nodes",
       .help = "what WORLD_SIZE counts" },
     { "env", SW_TEXT_MAP, .flag = "env", .variables = true, .help = "environment variables of the command" },

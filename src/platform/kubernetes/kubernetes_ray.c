@@ -33,6 +33,9 @@
 #define DRIVER_PID   K8S_WORK "/driver.pid"
 #define NODE_PAYLOAD K8S_FILES "/node.json"
 
+/* An image has one or both names. */
+#define PYTHON(words) "command -v python3 >/dev/null && exec python3" words "; exec python" words
+
 /* The lowest version that has tokens. A claim that is too low costs nothing, one that is too high does. */
 #define ASSUMED_VERSION "2.52.0"
 
@@ -139,8 +142,7 @@ static void idle_payload(const struct sw_plan *plan, const struct k8s_site *site
 
     k8s_name(name, plan->job_id, site->attempt);
     json_decref(payload->argv);
-    payload->argv = json_pack("[sss]", "sh", "-c",
-                              "exec \"$(command -v python3 || command -v python)\" -c \"$@\"");
+    payload->argv = json_pack("[sss]", "sh", "-c", PYTHON(" -c \"$@\""));
     json_array_append_new(payload->argv, json_string("sh"));
     json_array_append_new(payload->argv, json_string(script));
     json_array_append_new(payload->argv, json_string(name));
@@ -249,7 +251,7 @@ static json_t *driver_pod(const struct sw_plan *plan, const struct k8s_site *sit
     json_object_set_new(json_object_get(json_object_get(driver, "metadata"), "labels"), K8S_LABEL_ROLE,
                         json_string(ROLE_DRIVER));
     json_object_set_new(main, "args", json_pack("[sssssss]", "relay", "--report", K8S_REPORT, plan->job_id,
-        "sh", "-c", "exec \"$(command -v python3 || command -v python)\" -u " K8S_FILES "/driver.py"));
+        "sh", "-c", PYTHON(" -u " K8S_FILES "/driver.py")));
     json_object_set_new(main, "resources", json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "requests", "cpu", "200m",
         "memory", "256Mi", "limits", "cpu", "1", "memory", "1Gi"));
     driver_environment(plan, site, json_object_get(main, "env"));

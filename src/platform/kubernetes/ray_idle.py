@@ -2,6 +2,8 @@
 # ray_idle.py - the driver of a cluster that stays (`slipway ray up`): it ends when no other Ray job ran for a while,
 # and the cluster ends with it. Nothing outside the cluster has to watch it.
 
+import json
+import os
 import sys
 import time
 
@@ -10,6 +12,8 @@ from ray.job_submission import JobSubmissionClient
 own, idle = sys.argv[1], float(sys.argv[2])
 client = JobSubmissionClient("http://127.0.0.1:8265")
 last = time.time()
+with open(os.path.join(os.environ["SLIPWAY_RESULTS_DIR"], "ray_cluster_info.json"), "w", encoding="ascii") as info:
+    json.dump({"version": 1, "dashboard_host": "127.0.0.1", "dashboard_port": 8265}, info)
 print(f"slipway: the Ray cluster is up; it ends when no job ran for {idle:.0f} s", flush=True)
 while time.time() - last < idle:
     time.sleep(min(5.0, idle / 4))

@@ -12,14 +12,15 @@
 
 enum { RAY_DASHBOARD = 8265 };                   /* where it is when nothing else is said */
 
-/* Results and scratch folder, as the runner of that platform has them. */
-static const char script[] = "for d in \"$SLIPWAY_RESULTS_DIR\" \"$TAO_RESULTS_ROOT\" .; do "
-                             "[ -f \"$d/" INFO "\" ] && exec cat \"$d/" INFO "\"; done; echo '{}'";
+static const char *const info_text[] = {
+#include "api/ray_info.sh.inc"
+    NULL
+};
 
 char *sw_ray_cluster(struct sw_session *session, const char *id, struct sw_error *err)
 {
     sw_auto(api_job) struct api_job job = { 0 };
-    sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT, answer = SW_BUF_INIT;
     sw_auto(json) json_t *told = NULL;
     int64_t port;
 
@@ -28,7 +29,9 @@ char *sw_ray_cluster(struct sw_session *session, const char *id, struct sw_error
     if (!job.platform->exec_open)
         return sw_null(sw_fail(err, SW_E_UNSUPPORTED, "there is no way into a running job on %s",
                                job.platform->name));
-    if (api_ask(&job, script, &answer, err) < 0)
+    for (size_t i = 0; info_text[i]; i++)
+        sw_buf_add(&script, info_text[i]);
+    if (api_ask(&job, sw_buf_text(&script), &answer, err) < 0)
         return sw_null(sw_wrap(err, "cannot ask job '%s' where its Ray cluster is", id));
     told = sw_json_parse(sw_buf_text(&answer), answer.length, INFO, NULL);
     port = sw_json_int(told, "dashboard_port", RAY_DASHBOARD);

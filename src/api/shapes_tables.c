@@ -444,7 +444,7 @@ static const struct api_field use[] = {
 };
 static const struct api_field ray[] = {
     VERSION, ALWAYS("job", API_TEXT, "id of the job"),
-    ALWAYS("dashboard_port", API_INT, "port of the dashboard and of the Jobs API, where the cluster's head is"), END
+    ALWAYS("dashboard_port", API_INT, "port of the dashboard and of the Jobs API, on the head"), END
 };
 #define USED                                                                                       \
     ALWAYS("jobs", API_INT, "jobs"), ALWAYS("retries", API_INT, "attempts beyond the first"),      \

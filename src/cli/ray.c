@@ -104,13 +104,13 @@ static struct sw_request *request_of(const struct cli_args *args, const char *na
     return sw_take(request);
 }
 
-struct waiting {
+struct ray_waiting {
     json_t *job;                     /* as it was seen last; owned */
 };
 
 static int look(void *context, const char *document)
 {
-    struct waiting *waiting = context;
+    struct ray_waiting *waiting = context;
     sw_auto(json) json_t *list = json_loads(document, 0, NULL);
     json_t *job = json_array_get(json_object_get(list, "jobs"), 0);
     enum sw_state state = job ? cli_job_state(job) : SW_UNKNOWN;
@@ -126,7 +126,7 @@ static int look(void *context, const char *document)
 static int wait_until_up(struct cli *cli, const char *name, const char *id, struct sw_error *err)
 {
     const struct sw_watch_options options = { .size = sizeof options, .every_ms = WATCH_EVERY_MS };
-    struct waiting waiting = { 0 };
+    struct ray_waiting waiting = { 0 };
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *outcome = NULL;
     int result;
@@ -143,7 +143,8 @@ static int wait_until_up(struct cli *cli, const char *name, const char *id, stru
         return 0;
     }
     outcome = job ? cli_job_outcome(job) : NULL;
-    sw_fail(err, SW_E_REFUSED, "the Ray cluster '%s' did not start: %s", name, outcome ? outcome : "it is gone");
+    sw_fail(err, SW_E_REFUSED, "the Ray cluster '%s' did not start: %s", name,
+            outcome ? outcome : "it is gone");
     return sw_hint(err, "see 'slipway why %s'", id);
 }
 
@@ -218,8 +219,9 @@ static int status(struct cli *cli, const struct cli_args *args, const char *name
         return cli_document_print(cli, list, err);
     json_array_foreach(json_object_get(list, "jobs"), i, job)
         json_array_append_new(rows, sw_json_object(
-            SW_STR("name", sw_json_str(json_object_get(job, "labels"), LABEL)), SW_STR("job", sw_json_str(job, "id")),
-            SW_STR("status", sw_json_str(job, "status")), SW_STR("platform", sw_json_str(job, "backend_type")),
+            SW_STR("name", sw_json_str(json_object_get(job, "labels"), LABEL)),
+            SW_STR("job", sw_json_str(job, "id")), SW_STR("status", sw_json_str(job, "status")),
+            SW_STR("platform", sw_json_str(job, "backend_type")),
             SW_STR("message", sw_json_str(job, "message"))));
     if (json_array_size(rows) == 0 && name)
         return sw_fail(err, SW_E_NOT_FOUND, "there was no Ray cluster '%s'", name);
@@ -231,7 +233,7 @@ static int status(struct cli *cli, const struct cli_args *args, const char *name
     return 0;
 }
 
-struct reporting {
+struct ray_reporting {
     const struct cli *cli;
     const char *name;
     char *said;                      /* the last trouble: the same is said once */
@@ -239,7 +241,7 @@ struct reporting {
 
 static void tell(void *context, const struct sw_forward *port, const char *trouble)
 {
-    struct reporting *to = context;
+    struct ray_reporting *to = context;
 
     if (!trouble) {
         cli_printf("http://127.0.0.1:%d\n", port->local);
@@ -274,8 +276,9 @@ static int dashboard(struct cli *cli, const struct cli_args *args, const char *n
     sw_autofree char *id = NULL;
     sw_auto(json) json_t *cluster = NULL;
     struct sw_forward port = { 0 };
-    struct reporting to = { .cli = cli, .name = name };
-    const struct sw_forward_calls calls = { .size = sizeof calls, .tell = tell, .idle = stop, .context = &to };
+    struct ray_reporting to = { .cli = cli, .name = name };
+    const struct sw_forward_calls calls = { .size = sizeof calls, .tell = tell, .idle = stop,
+                                            .context = &to };
     int result;
 
     if (local_port(options->local, &port.local, err) < 0 || !(id = find_one(cli, name, err)) ||

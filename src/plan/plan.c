@@ -287,7 +287,8 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
     plan->options = json_incref(spec->options);
     plan->sources = json_incref(spec->sources);
     plan_launcher(plan, job);
-    if (plan_ray(plan, job, err) < 0 || plan_command(plan, job, err) < 0 || plan_resources(plan, job, err) < 0 ||
+    if (plan_ray(plan, job, err) < 0 || plan_command(plan, job, err) < 0 ||
+        plan_resources(plan, job, err) < 0 ||
         plan_data(plan, job, err) < 0 || plan_environment(plan, job, err) < 0 ||
         sw_plan_check_splits(plan, err) < 0)
         return NULL;

@@ -181,7 +181,8 @@ void k8s_read_rayjob(const json_t *object, struct k8s_workload *out)
         { "ValidationFailed", NULL, K8S_FAILED },
     };
     const json_t *status = json_object_get(object, "status");
-    const char *deployment = sw_json_str(status, "jobDeploymentStatus"), *job = sw_json_str(status, "jobStatus");
+    const char *deployment = sw_json_str(status, "jobDeploymentStatus");
+    const char *job = sw_json_str(status, "jobStatus");
 
     begin(object, out);
     for (size_t i = 0; i < SW_COUNT(rows) && out->phase == K8S_WAITING; i++)

@@ -155,7 +155,7 @@ struct k8s_site {                    /* what render needs beyond the plan; all b
     const json_t *gpu_products;      /* labels nvidia.com/gpu.product of the GPU type; NULL: not known */
     bool restricted;                 /* the namespace demands it */
     bool has_secrets;
-    const char *ray_cluster;         /* the RayCluster that a job is a guest of; NULL: it has its own, or none */
+    const char *ray_cluster;         /* the RayCluster that a job is a guest of; NULL: none */
     bool no_ray_auth;                /* KubeRay is older than tokens (1.6) */
     int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code (code.tar.gz.0, ...) */
 };

@@ -42,10 +42,16 @@
 enum { IDLE_MS = 60 * 60 * 1000 };                 /* as the table of keys has it */
 
 static const char *const driver_lines[] = {
-#include "ray_driver.py.inc"
+#include "platform/kubernetes/ray_driver.py.inc"
 };
 static const char *const idle_lines[] = {
-#include "ray_idle.py.inc"
+#include "platform/kubernetes/ray_idle.py.inc"
+};
+static const char *const node_lines[] = {
+#include "platform/kubernetes/ray_node.sh.inc"
+};
+static const char *const stop_lines[] = {
+#include "platform/kubernetes/ray_stop.sh.inc"
 };
 
 /* ---- what the job file says ------------------------------------------------------------------------ */
@@ -109,7 +115,7 @@ static json_t *node_payload(const struct sw_plan *plan)
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
 
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
-    payload->command = sw_strdup("ulimit -Sn \"$(ulimit -Hn)\"; eval \"exec $KUBERAY_GEN_RAY_START_CMD\"");
+    payload->command = sw_strdup("exec sh " K8S_FILES "/node.sh");
     payload->filled = true;
     payload->secrets = json_incref(plan->secrets);
     payload->credentials = json_array();
@@ -123,6 +129,8 @@ static json_t *node_payload(const struct sw_plan *plan)
 void k8s_ray_files(const struct sw_plan *plan, json_t *data)
 {
     sw_autofree char *driver = joined(driver_lines, SW_COUNT(driver_lines));
+    sw_autofree char *start = joined(node_lines, SW_COUNT(node_lines));
+    sw_autofree char *stop = joined(stop_lines, SW_COUNT(stop_lines));
     sw_auto(json) json_t *node = NULL;
     sw_autofree char *text = NULL;
 
@@ -132,6 +140,8 @@ void k8s_ray_files(const struct sw_plan *plan, json_t *data)
     node = node_payload(plan);
     text = sw_json_dump(node);
     json_object_set_new(data, "node.json", json_string(text));
+    json_object_set_new(data, "node.sh", json_string(start));
+    json_object_set_new(data, "stop.sh", json_string(stop));
 }
 
 /* The driver of a cluster that stays only waits until it is idle. */
@@ -194,8 +204,8 @@ static json_t *head_pod(const json_t *pod)
 {
     json_t *head = node_pod(pod);
 
-    json_object_set_new(main_of(head), "lifecycle", json_pack("{s:{s:{s:[sss]}}}", "preStop", "exec", "command",
-        "sh", "-c", "p=$(cat " DRIVER_PID ") && kill -TERM \"$p\" && while kill -0 \"$p\"; do sleep 0.2; done"));
+    json_object_set_new(main_of(head), "lifecycle", json_pack(
+        "{s:{s:{s:[ss]}}}", "preStop", "exec", "command", "sh", K8S_FILES "/stop.sh"));
     return head;
 }
 
@@ -252,8 +262,8 @@ static json_t *driver_pod(const struct sw_plan *plan, const struct k8s_site *sit
                         json_string(ROLE_DRIVER));
     json_object_set_new(main, "args", json_pack("[sssssss]", "relay", "--report", K8S_REPORT, plan->job_id,
         "sh", "-c", PYTHON(" -u " K8S_FILES "/driver.py")));
-    json_object_set_new(main, "resources", json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "requests", "cpu", "200m",
-        "memory", "256Mi", "limits", "cpu", "1", "memory", "1Gi"));
+    json_object_set_new(main, "resources", json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "requests",
+        "cpu", "200m", "memory", "256Mi", "limits", "cpu", "1", "memory", "1Gi"));
     driver_environment(plan, site, json_object_get(main, "env"));
     drop_secrets(json_object_get(main, "volumeMounts"));
     drop_secrets(json_object_get(spec, "volumes"));

@@ -55,8 +55,9 @@ static int find(struct sw_connection *conn, const char *plural, const char *name
     sw_autofree char *path = k8s_path(conn, RAY_API, plural, NULL);
     sw_autofree char *labels = sw_format(K8S_LABEL_RAY "=%s", name);
 
-    return k8s_list_pages(conn, &(struct k8s_listing){ .path = path, .labels = labels }, take, search, err) < 0
-               ? -1 : 0;
+    const struct k8s_listing what = { .path = path, .labels = labels };
+
+    return k8s_list_pages(conn, &what, take, search, err) < 0 ? -1 : 0;
 }
 
 char *k8s_ray_find(struct sw_connection *conn, const char *name, struct sw_error *err)

@@ -477,7 +477,7 @@ static void judge_going(const struct k8s_seen *known, const struct k8s_workload 
         say(seen, SW_RUNNING, SW_REASON_ENDING, "its pods have finished; the cluster is recording it");
     } else if (ranks->phase == SW_RANKS_INCOMPLETE && ranks->first_failed < 0 && !pods[0] &&
                known->engine->choice == K8S_RAYJOB) {
-        say(seen, SW_PENDING, SW_REASON_STARTING, "its driver starts when all nodes of its Ray cluster are ready");
+        say(seen, SW_PENDING, SW_REASON_STARTING, "its driver starts when its Ray cluster is complete");
     } else if (ranks->phase == SW_RANKS_INCOMPLETE && ranks->first_failed < 0) {
         snprintf(message, sizeof message, "the pod of rank %d does not exist yet", ranks->first_missing);
         say(seen, SW_PENDING, SW_REASON_STARTING, message);

@@ -185,8 +185,8 @@ static int dry_run(struct k8s_sending *s, struct sw_error *err)
     int result = post_object(s, true, NULL, &violates, &why);
 
     if (result < 0 && lacks_ray_auth(s, &why)) {
-        k8s_warn(s->conn, "KubeRay is older than 1.6: the Ray cluster has no token, and its dashboard is open "
-                 "to every pod that can reach it");
+        k8s_warn(s->conn, "KubeRay is older than 1.6: the Ray cluster has no token, and its dashboard is "
+                 "open to every pod that can reach it");
         s->site.no_ray_auth = true;
         why = (struct sw_error){ 0 };
         result = post_object(s, true, NULL, &violates, &why);

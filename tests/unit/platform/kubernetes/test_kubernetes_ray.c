@@ -105,7 +105,7 @@ static void head_workers_and_driver_of_a_ray_job(void **state)
     compare("rayjob", object);
 }
 
-static void one_node_is_a_head_alone_and_an_old_operator_gets_no_token(void **state)
+static void one_node_is_a_head_and_an_old_operator_gets_no_token(void **state)
 {
     struct scene *scene = *state;
     sw_auto(json) json_t *object = NULL;
@@ -122,7 +122,7 @@ static void one_node_is_a_head_alone_and_an_old_operator_gets_no_token(void **st
     assert_null(k8s_at(object, "spec/rayClusterSpec/authOptions"));
 }
 
-static void a_guest_of_a_cluster_has_one_pod_and_is_not_retried_by_it(void **state)
+static void a_guest_of_a_cluster_has_one_pod_and_no_retries(void **state)
 {
     struct scene *scene = *state;
     sw_auto(json) json_t *object = NULL;
@@ -176,7 +176,7 @@ static json_t *payload_of(const struct scene *scene)
     return sw_payload_to_json(payload);
 }
 
-static void the_driver_of_a_cluster_that_stays_waits_until_it_is_idle(void **state)
+static void a_cluster_that_stays_waits_until_it_is_idle(void **state)
 {
     struct scene *scene = *state;
     sw_auto(json) json_t *payload = NULL, *object = NULL;
@@ -226,7 +226,8 @@ static json_t *quoted(const char *text)
     return document;
 }
 
-#define OBJECT(status) "{'metadata':{'name':'j','uid':'u1','labels':{'slipway.id':'j','slipway.attempt':'1'}," \
+#define OBJECT(status) "{'metadata':{'name':'j','uid':'u1'," \
+    "'labels':{'slipway.id':'j','slipway.attempt':'1'}," \
     "'annotations':{'slipway.sent':'1','slipway.nodes':'3'}},'spec':{'suspend':false},'status':{" status "}}"
 #define SAYS(deployment, job, more) "'jobDeploymentStatus':'" deployment "','jobStatus':'" job "'" more
 #define POD(name, label, phase, more) "{'metadata':{'name':'" name "','labels':{" label "}}," \
@@ -235,8 +236,8 @@ static json_t *quoted(const char *text)
 #define HEAD(phase, more) POD("j-head", "'ray.io/node-type':'head'", phase, more)
 #define WORKER(name, phase, more) POD(name, "'ray.io/node-type':'worker'", phase, more)
 #define IS_RUNNING ",'containerStatuses':[{'name':'slipway','state':{'running':{}}}]"
-#define ENDED(code, report) ",'containerStatuses':[{'name':'slipway','state':{'terminated':{'exitCode':" code \
-    ",'message':'" report "'}}}]"
+#define ENDED(code, report) ",'containerStatuses':[{'name':'slipway'," \
+    "'state':{'terminated':{'exitCode':" code ",'message':'" report "'}}}]"
 #define REPORT(more) "{\\u0022job_id\\u0022:\\u0022j\\u0022" more "}"
 #define CODE(code) ",\\u0022phase\\u0022:\\u0022over\\u0022,\\u0022exit_code\\u0022:" code
 #define LOST ",\\u0022phase\\u0022:\\u0022lost\\u0022,\\u0022exit_code\\u0022:74"
@@ -254,16 +255,17 @@ static void every_story_of_a_ray_job_has_one_state(void **state)
         { SAYS("Initializing", "", ""), "[" HEAD("Pending", WAITS("ImagePullBackOff")) "]", SW_PENDING,
           "image-error", "rank 1: its image cannot be pulled", -1 },
         { SAYS("Initializing", "", ""), "[" HEAD("Running", IS_RUNNING) "," WORKER("w", "Running", IS_RUNNING)
-          "]", SW_PENDING, "starting", "its driver starts when all nodes of its Ray cluster are ready", -1 },
-        { SAYS("Running", "", ""), "[" DRIVER("Pending", WAITS("ErrImagePull")) "," HEAD("Running", IS_RUNNING)
-          "," WORKER("w", "Running", IS_RUNNING) "]", SW_PENDING, "image-error",
+          "]", SW_PENDING, "starting", "its driver starts when its Ray cluster is complete", -1 },
+        { SAYS("Running", "", ""), "[" DRIVER("Pending", WAITS("ErrImagePull")) ","
+          HEAD("Running", IS_RUNNING) "," WORKER("w", "Running", IS_RUNNING) "]", SW_PENDING, "image-error",
           "rank 0: its image cannot be pulled", -1 },
-        { SAYS("Running", "RUNNING", ""), "[" DRIVER("Running", IS_RUNNING) "," HEAD("Running", IS_RUNNING) ","
-          WORKER("w", "Running", IS_RUNNING) "]", SW_RUNNING, "", "", -1 },
+        { SAYS("Running", "RUNNING", ""), "[" DRIVER("Running", IS_RUNNING) ","
+          HEAD("Running", IS_RUNNING) "," WORKER("w", "Running", IS_RUNNING) "]", SW_RUNNING, "", "", -1 },
         { SAYS("Complete", "SUCCEEDED", ""), "[" DRIVER("Succeeded", ENDED("0", REPORT(CODE("0")))) "]",
           SW_COMPLETE, "exit", "exit code 0", 0 },
         { SAYS("Failed", "FAILED", ",'reason':'AppFailed'"),
-          "[" DRIVER("Failed", ENDED("3", REPORT(CODE("3")))) "]", SW_ERROR, "exit", "exited with code 3", 3 },
+          "[" DRIVER("Failed", ENDED("3", REPORT(CODE("3")))) "]", SW_ERROR, "exit",
+          "exited with code 3", 3 },
         { SAYS("Failed", "RUNNING", ",'reason':'SubmissionFailed','message':'backoff'"),
           "[" DRIVER("Failed", ENDED("74", REPORT(LOST))) "]", SW_ERROR, "lost",
           "the Ray cluster did not run its driver to the end: backoff", -1 },
@@ -279,7 +281,8 @@ static void every_story_of_a_ray_job_has_one_state(void **state)
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_auto(json) json_t *object = quoted(OBJECT("'x':0")), *pods = quoted(rows[i].pods);
         sw_autofree char *status = sw_format("{%s}", rows[i].status);
-        const struct k8s_seen known = { .engine = k8s_engine_named("rayjob"), .object = object, .pods = pods };
+        const struct k8s_seen known = { .engine = k8s_engine_named("rayjob"), .object = object,
+                                        .pods = pods };
         struct sw_observation seen = { .job = { .id = "j", .attempt = 1, .remote_id = "u1" } };
 
         json_object_set_new(object, "status", quoted(status));
@@ -310,11 +313,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(head_workers_and_driver_of_a_ray_job, begin, end),
-        cmocka_unit_test_setup_teardown(one_node_is_a_head_alone_and_an_old_operator_gets_no_token, begin, end),
-        cmocka_unit_test_setup_teardown(a_guest_of_a_cluster_has_one_pod_and_is_not_retried_by_it, begin, end),
+        cmocka_unit_test_setup_teardown(one_node_is_a_head_and_an_old_operator_gets_no_token, begin, end),
+        cmocka_unit_test_setup_teardown(a_guest_of_a_cluster_has_one_pod_and_no_retries, begin, end),
         cmocka_unit_test_setup_teardown(secrets_are_not_given_to_a_cluster_of_others, begin, end),
         cmocka_unit_test_setup_teardown(volcano_starts_the_pods_of_a_cluster_together, begin, end),
-        cmocka_unit_test_setup_teardown(the_driver_of_a_cluster_that_stays_waits_until_it_is_idle, begin, end),
+        cmocka_unit_test_setup_teardown(a_cluster_that_stays_waits_until_it_is_idle, begin, end),
         cmocka_unit_test_setup_teardown(files_of_a_cluster_have_what_its_nodes_run, begin, end),
         cmocka_unit_test(every_story_of_a_ray_job_has_one_state),
         cmocka_unit_test(workers_are_ranked_by_their_names),

@@ -141,5 +141,5 @@ def guests(here):
     expect(len(here.list("rayclusters", RAY)) == 1, "the cluster stays")
     secret = ray_job(here, check=False, ray_cluster={"name": "tune"}, secrets=["TOKEN"], env={"TOKEN": "kept-secret"})
     expect(secret.returncode == 65 and "'tune'" in secret.stderr, secret.stderr)
-    nobody = ray_job(here, check=False, ray_cluster={"name": "nowhere"})
-    expect(nobody.returncode == 66 and "ray up nowhere" in nobody.stderr, nobody.stderr)
+    missing = ray_job(here, check=False, ray_cluster={"name": "nowhere"})
+    expect(missing.returncode == 66 and "ray up nowhere" in missing.stderr, missing.stderr)

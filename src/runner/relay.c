@@ -26,7 +26,7 @@
 #include "base/text.h"
 #include "core/report.h"
 
-enum { LINE_MAX_BYTES = SW_REPORT_MAX + 1024, BEHIND_MS = 10000, PIECE = 65536 };
+enum { LINE_MAX_BYTES = SW_REPORT_MAX + 1024, BEHIND_MS = 5000, PIECE = 65536 };
 
 struct relay {
     const char *job_id;

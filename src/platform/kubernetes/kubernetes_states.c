@@ -186,7 +186,8 @@ int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job)
 
 int k8s_inner_rank(const struct sw_jobref *job, int rank)
 {
-    bool ray = sw_text_same(sw_json_str(job->details, "engine"), "rayjob");
+    bool ray = sw_text_same(sw_json_str(job->details, "engine"), "rayjob") &&
+               !sw_json_bool(job->details, "guest", false);
 
     return rank > 0 ? rank : ray ? 1 : 0;
 }

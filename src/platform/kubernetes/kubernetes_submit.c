@@ -456,10 +456,12 @@ void k8s_fill_submission(const json_t *object, const char *engine, const struct 
                          struct sw_submission *out)
 {
     const char *uid = k8s_meta(object, "uid");
+    bool guest = k8s_at(object, "spec/clusterSelector") != NULL;
 
     snprintf(out->remote_id, sizeof out->remote_id, "%s", uid ? uid : "");
     out->details = sw_json_object(SW_STR("engine", engine),
-                                  SW_STR_OPT("store", k8s_label(object, K8S_LABEL_STORE)));
+                                  SW_STR_OPT("store", k8s_label(object, K8S_LABEL_STORE)),
+                                  SW_SUB("guest", guest ? json_true() : NULL));
     out->results_dir = plan ? k8s_results_source(plan) : NULL;
 }
 

@@ -129,15 +129,16 @@ static int wait_until_up(struct cli *cli, const char *name, const char *id, stru
     struct ray_waiting waiting = { 0 };
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *outcome = NULL;
+    struct sw_error why = { 0 };
     int result;
 
     cli_interrupt_catch();
-    result = sw_watch(cli->session, &id, 1, &options, look, &waiting, err);
+    result = sw_watch(cli->session, &id, 1, &options, look, &waiting, &why);
     job = waiting.job;
     if (cli_interrupt_count())
         return cli_leave(cli, id, err);
-    if (result < 0)
-        return -1;
+    if (result < 0 && why.code != SW_E_INTERRUPTED)      /* that is our own end */
+        return sw_pass(err, &why);
     if (job && cli_job_state(job) == SW_RUNNING) {
         cli_say_job(cli, id, "the Ray cluster '%s' is up", name);
         return 0;

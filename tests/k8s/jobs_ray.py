@@ -127,19 +127,19 @@ def a_cluster_that_stays_is_made_once_and_another_shape_is_a_conflict(here):
     expect(here.call("ray", "down", "tune", check=False).returncode == 66, "it is gone")
 
 
-def guests(here):
+def guests(client):
     """Jobs on the cluster that is up."""
-    own = here.list("rayclusters", RAY)[0]["metadata"]["name"]
-    guest = ray_job(here, ray_cluster={"name": "tune"})
-    found = [one for one in here.list("rayjobs", RAY) if one["metadata"]["name"] == guest][0]["spec"]
+    own = client.list("rayclusters", RAY)[0]["metadata"]["name"]
+    guest = ray_job(client, ray_cluster={"name": "tune"})
+    found = [one for one in client.list("rayjobs", RAY) if one["metadata"]["name"] == guest][0]["spec"]
     expect(found["clusterSelector"] == {"ray.io/cluster": own} and "rayClusterSpec" not in found, found)
     expect(found["backoffLimit"] == 0 and not found.get("suspend"), found)
-    here.until(guest, "Running")
-    expect(len(here.pods(guest)) == 1, names(here.pods(guest)))
-    end(here, the(here, guest, "driver")[0], 5, job_id=guest, rank=0, phase="over", exit_code=5)
-    expect(here.over(guest)["exit_code"] == 5, here.status(guest))
-    expect(len(here.list("rayclusters", RAY)) == 1, "the cluster stays")
-    secret = ray_job(here, check=False, ray_cluster={"name": "tune"}, secrets=["TOKEN"], env={"TOKEN": "kept-secret"})
+    client.until(guest, "Running")
+    expect(len(client.pods(guest)) == 1, names(client.pods(guest)))
+    end(client, the(client, guest, "driver")[0], 5, job_id=guest, rank=0, phase="over", exit_code=5)
+    expect(client.over(guest)["exit_code"] == 5, client.status(guest))
+    expect(len(client.list("rayclusters", RAY)) == 1, "the cluster stays")
+    secret = ray_job(client, check=False, ray_cluster={"name": "tune"}, secrets=["TOKEN"], env={"TOKEN": "kept-secret"})
     expect(secret.returncode == 65 and "'tune'" in secret.stderr, secret.stderr)
-    missing = ray_job(here, check=False, ray_cluster={"name": "nowhere"})
+    missing = ray_job(client, check=False, ray_cluster={"name": "nowhere"})
     expect(missing.returncode == 66 and "ray up nowhere" in missing.stderr, missing.stderr)

@@ -338,7 +338,7 @@ const struct command command_ray = {
         "that name that ended. 'dashboard' holds a tunnel to the dashboard until Ctrl-C and prints its "
         "address; only programs of this machine can connect, and the dashboard asks for the token of the "
         "cluster.",
-    .example = "slipway ray up tune -p kubernetes --image rayproject/ray:2.52.0 --nodes 2 --gpus 8\n"
+    .example = "slipway ray up tune -p kubernetes -f cluster.yaml --nodes 2\n"
                "slipway ray dashboard tune",
     .flags = ray_flags,
     .shared = { cli_job_flags, cli_output_document },

@@ -14,9 +14,10 @@ import time
 from ray.job_submission import JobSubmissionClient
 
 AGAIN_SECONDS, PATIENCE_SECONDS = 1, 120
-BEGINS = "slipway: the driver begins\n"
-logging.disable(logging.INFO)
 address, job = os.environ["RAY_DASHBOARD_ADDRESS"], os.environ["RAY_JOB_SUBMISSION_ID"]
+BEGINS = "slipway: the driver begins\n"
+SAID = f"Running entrypoint for job {job}: {os.environ['SLIPWAY_RAY_ENTRYPOINT']}\n"      # by Ray, behind our first lines
+logging.disable(logging.INFO)
 
 
 def patiently(what):
@@ -82,7 +83,7 @@ def show(text):
         if not mark:
             return
         held = None
-    write(text)
+    write(text.replace(SAID, "", 1))
 
 
 def write(text):

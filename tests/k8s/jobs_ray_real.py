@@ -30,13 +30,13 @@ def python_home():
     return os.path.dirname(os.path.dirname(os.path.realpath(f"{VENV}/bin/python3")))
 
 
-def machine(here):
+def machine(client):
     """Options that show this machine's programs and Ray to pods."""
     if not os.path.exists(f"{VENV}/bin/ray"):
         print("skipped: SLIPWAY_TEST_RAY names no virtual environment with Ray")
         sys.exit(77)
-    folders = {VENV, python_home(), "/usr", "/bin", "/lib", "/lib64", "/sbin", here.folder}
-    return {"volumes": {path: {"source": path, "read_only": path != here.folder} for path in sorted(folders)}}
+    folders = {VENV, python_home(), "/usr", "/bin", "/lib", "/lib64", "/sbin", client.folder}
+    return {"volumes": {path: {"source": path, "read_only": path != client.folder} for path in sorted(folders)}}
 
 
 SETTINGS = {"PATH": f"{VENV}/bin:/usr/bin:/bin", "HOME": "/tmp", "RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0"}

@@ -78,7 +78,7 @@ def a_cancel_lets_the_driver_end_in_order(here):
 def a_cluster_that_stays_takes_guests_and_ends_when_idle(here):
     shape = here.file("cluster.json", {"platform": "kubernetes", "image": os.environ["K8S_IMAGE"], "env": SETTINGS,
                                        "kubernetes": machine(here), "cpus": 0.5, "memory": "1GiB"})
-    own = here.call("ray", "up", "tune", shape, "--idle", "60s", timeout=900).stdout.strip()
+    own = here.call("ray", "up", "tune", shape, "--idle", "30s", timeout=900).stdout.strip()
     with subprocess.Popen([here.program, "ray", "dashboard", "tune", "--local", "0"], env=here.env, stdout=subprocess.PIPE,
                           text=True) as tunnel:
         address = tunnel.stdout.readline().strip()

@@ -5,7 +5,7 @@
         ray_real build/src/cli/slipway
 
 VENV is a virtual environment with ray[default]. No image holds it: the folders of this machine that it needs are mounted.
-Some minutes, and 3 GB of memory: run by hand and in `make soak`.
+Some minutes, and 3 GB of memory: run by hand; no suite runs it.
 """
 import os
 import subprocess

@@ -209,6 +209,8 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
  * SW_E_CONFLICT: it does not run. */
 int api_job_running(struct sw_session *session, const char *id, int replica, struct api_job *out,
                     struct sw_error *err);
+/* ask.c: what this shell text prints beside rank 0, appended; its platform has exec_open(). */
+int api_ask(const struct api_job *job, const char *script, struct sw_buf *answer, struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
 /* status.c: all that are not over, as long as a list waits. */

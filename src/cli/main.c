@@ -23,7 +23,7 @@
     group("Run") _(run) _(init) _(rerun) _(plan) _(preflight) _(entrypoint)                         \
     group("Watch") _(ps) _(status) _(why) _(logs) _(events) _(diff) _(replicas) _(wait) _(watch) _(top)    \
         _(usage)                                                                                   \
-    group("Act") _(cancel) _(retry) _(exec) _(forward) _(adopt) _(rm)                              \
+    group("Act") _(cancel) _(retry) _(exec) _(forward) _(ray) _(adopt) _(rm)                              \
     group("Data") _(results) _(get) _(cp) _(ls) _(check)                                           \
     group("Set up") _(platforms) _(inventory) _(models) _(image) _(doctor) _(trust) _(watcher) _(gc)  \
         _(schema) _(report) _(completion) _(version) _(help)

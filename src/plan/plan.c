@@ -122,6 +122,8 @@ static int plan_kept_cluster(struct sw_plan *plan, struct sw_error *err)
         sw_fail(err, SW_E_SPEC, "ray_cluster.keep: a cluster that stays runs no command of its own");
         return sw_hint(err, "leave out 'command:', or leave out 'keep:'");
     }
+    if (sw_json_str(plan->ray_cluster, "name"))
+        return sw_fail(err, SW_E_SPEC, "ray_cluster.name is a cluster that is there: 'keep' starts one");
     plan->argv = json_array();
     return sw_setup_check(plan, err);
 }

@@ -38,7 +38,8 @@ struct sw_plan {
     int64_t grace_ms;          /* between TERM and KILL */
     int64_t keep_ms;           /* how long to keep the files after the end; 0: for ever */
     enum sw_launcher launcher;
-    json_t *ray_cluster;       /* of SW_LAUNCHER_RAY, as in the job file: {"wait","keep","idle"}; NULL */
+    json_t *ray_cluster;       /* with SW_LAUNCHER_RAY, as in the job file: {"name","version","wait","keep",
+                                  "idle"}; may be NULL */
     bool world_size_ranks;     /* WORLD_SIZE counts ranks instead of nodes */
     json_t *env;               /* object name -> text */
     json_t *secrets;           /* array of names */

@@ -14,6 +14,7 @@
  *     wait      for ever, in a container that shows files (pack.c); likewise
  *     install   this file, as another one (main.c); likewise
  *     beside    a command that sees what the job sees (beside.c); has no payload
+ *     relay     the log of a runner elsewhere, and its end as ours (relay.c); likewise
  *
  * The report is a small JSON file for our caller: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
@@ -134,6 +135,7 @@ static int usage(void)
             "       slipway-runner wait\n"
             "       slipway-runner install FILE\n"
             "       slipway-runner beside [TERM=NAME] NAME=VALUE COMMAND...\n"
+            "       slipway-runner relay --report FILE JOB COMMAND...\n"
             "       slipway-runner --version\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
@@ -262,6 +264,10 @@ int runner_main(int argc, char **argv)
         return runner_wait();
     if (argc > 3 && strcmp(argv[1], "beside") == 0)
         return runner_beside(argv[2], argv + 3);
+    if (argc > 5 && strcmp(argv[1], "relay") == 0 && strcmp(argv[2], "--report") == 0) {
+        mark_beginning();
+        return runner_relay(argv[3], argv[4], argv + 5);
+    }
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return puts("slipway-runner " SW_VERSION) < 0 ? RUNNER_IO : 0;
     if (read_call(argc, argv, &call) < 0)

@@ -17,6 +17,7 @@
  *     phases.c        all phases, each a process of its own
  *     verdict.c       what a failure was, for a platform's own script
  *     ray.h           the ranks as a Ray cluster, where the job asks for it
+ *     relay.c         a runner elsewhere, seen in this container
  *
  * A phase returns 0, or -1 with a sentence in `err` that main.c prints (it is in the job's log) and
  * puts into the report.
@@ -281,6 +282,8 @@ void runner_listener_start(void);             /* signals must be blocked */
 bool runner_heard_by_all(int signal);         /* the signal that we got: did the command get it, too? */
 void runner_listener_end(void);
 
+/* relay.c: the whole mode; its exit code. */
+int runner_relay(const char *report_file, const char *job_id, char *const argv[]);
 /* beside.c: becomes the command, or returns 126 or 127. */
 int runner_beside(const char *mark, char *const argv[]);
 

@@ -125,6 +125,10 @@ static const struct sw_option notify_fields[] = {
 };
 
 static const struct sw_option ray_cluster_fields[] = {
+    { "name", SW_TEXT, .variables = true,
+      .help = "run on this cluster, which is there (slipway ray up NAME), instead of one of its own" },
+    { "version", SW_TEXT, .help = "version of Ray in the image, such as 2.60.0 (Kubernetes; else 2.52.0 is "
+                                  "assumed)" },
     { "wait", SW_DURATION, .initial = "10m", .least = SECOND, .most = DAY,
       .help = "how long to wait until all nodes and GPUs have joined" },
     { "keep", SW_FLAG, .help = "run no command: the cluster stays until it is idle" },

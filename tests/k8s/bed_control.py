@@ -13,7 +13,8 @@ from bed_servers import Trouble, kubectl, state, stop, wait_for
 
 
 AGAIN = {"kube-controller-manager": servers.start_controllers, "kube-scheduler": servers.start_scheduler, "kwok": servers.start_kwok,
-         "jobset": lambda: bed_controllers.run_program("jobset"), "kueue": lambda: bed_controllers.run_program("kueue")}
+         "jobset": lambda: bed_controllers.run_program("jobset"), "kueue": lambda: bed_controllers.run_program("kueue"),
+         "kuberay": bed_controllers.run_kuberay}
 
 
 def start_apiserver():
@@ -99,7 +100,7 @@ CONTROLS = {
     "lose-node": (lose_node, "NAME: a simulated node is silent; returns when that was noticed"),
     "mend-node": (mend_node, "NAME: and is back"),
     "crds": (bed_controllers.learn, "NAME...: the API server learns these kinds"),
-    "with": (bed_controllers.start, "jobset|kueue...: learns their kinds and starts their controllers"),
+    "with": (bed_controllers.start, "jobset|kueue|kuberay...: learns their kinds and starts their controllers"),
     "queue": (bed_controllers.add_queue, "NAME GPUS [NAMESPACE]: a LocalQueue of Kueue and what it needs"),
     "log": (set_log, "POD FILE [NAMESPACE]: what a simulated pod has said"),
     "grant": (grant, "USER ROLE [NAMESPACE|all]: by default in the namespace default"),

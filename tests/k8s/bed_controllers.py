@@ -18,7 +18,7 @@ from bed_servers import Trouble, start as start_server, start_controllers, stop 
 
 SYSTEM = "kueue-system"
 JOBSET_PORT, KUEUE_PORT = 9443, 9444
-HEALTH = {"jobset": 8081, "kueue": 8082}
+HEALTH = {"jobset": 8081, "kueue": 8082, "kuberay": 8083}
 CONFIG = {
     "jobset": {"apiVersion": "config.jobset.x-k8s.io/v1alpha1", "kind": "Configuration", "health": {
         "healthProbeBindAddress": f"127.0.0.1:{HEALTH['jobset']}"}, "metrics": {"bindAddress": "0"},
@@ -146,6 +146,20 @@ def start_kueue(with_jobset):
     send_requests_to("kueue", port, rows + (JOBSET_HOOKS if with_jobset else ()))
 
 
+def run_kuberay():
+    """It reaches dashboards through the API server: the names of Services mean nothing outside a pod."""
+    start_server("kuberay", [f"{folder_of('kuberay')}/kuberay", f"--kubeconfig={PKI}/kuberay.conf", "--metrics-addr=0",
+                             f"--health-probe-bind-address=127.0.0.1:{HEALTH['kuberay']}", "--enable-leader-election=false",
+                             "--use-kubernetes-proxy"])
+    wait_for("the controller of kuberay", lambda: answers(HEALTH["kuberay"]), "kuberay")
+
+
+def start_kuberay():
+    learn("kuberay")
+    bed_keys.make_client("kuberay")
+    run_kuberay()
+
+
 def add_queue(name, gpus, namespace="default"):
     """A LocalQueue and what it needs; its jobs together have so many GPUs, and processors without end."""
     def make(path, kind, spec, of=None):
@@ -165,12 +179,14 @@ def add_queue(name, gpus, namespace="default"):
 
 
 def start(*names):
-    unknown = set(names) - set(CONFIG)
+    unknown = set(names) - set(HEALTH)
     if unknown:
         raise Trouble(f"no controllers of that name: {', '.join(unknown)}")
     if "jobset" in names:
         start_jobset()
     if "kueue" in names:
         start_kueue("jobset" in names)
+    if "kuberay" in names:
+        start_kuberay()
     stop_server("kube-controller-manager")           # it looks for new kinds, whose objects it shall collect, every 30 s
     start_controllers()

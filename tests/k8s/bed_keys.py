@@ -17,7 +17,7 @@ CLIENTS = {
     "admin": f"{MASTERS}/CN=admin", "kwok": f"{MASTERS}/CN=bed:kwok", "to-kubelet": f"{MASTERS}/CN=bed:apiserver",
     "controllers": f"{MASTERS}/CN=system:kube-controller-manager", "scheduler": "/CN=system:kube-scheduler",
     "dns": f"{MASTERS}/CN=bed:dns", "real": "/O=system:nodes/CN=system:node:real", "jobset": f"{MASTERS}/CN=bed:jobset",
-    "kueue": f"{MASTERS}/CN=bed:kueue",
+    "kueue": f"{MASTERS}/CN=bed:kueue", "kuberay": f"{MASTERS}/CN=bed:kuberay",
 }
 
 

@@ -10,7 +10,8 @@ import os
 import pwd
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-SOURCES = {"kubemini": ["kubemini"], "tiny": ["tiny.c"], "crds": ["crds.txt"], "jobset": ["jobset"], "kueue": ["kueue"]}
+SOURCES = {"kubemini": ["kubemini"], "tiny": ["tiny.c"], "crds": ["crds.txt"], "jobset": ["jobset"], "kueue": ["kueue"],
+           "kuberay": ["kuberay"]}
 
 
 def cache():

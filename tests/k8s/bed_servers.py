@@ -21,7 +21,7 @@ AUDIT_POLICY = {
     # Requests of the bed's own parts are not written down; of all others, who asked for what.
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
         {"level": "None", "users": ["system:kube-controller-manager", "system:kube-scheduler", "system:apiserver", "bed:kwok",
-                                    "bed:dns", "bed:apiserver", "bed:jobset", "bed:kueue"]},
+                                    "bed:dns", "bed:apiserver", "bed:jobset", "bed:kueue", "bed:kuberay"]},
         {"level": "None", "userGroups": ["system:nodes"]},
         {"level": "Metadata"}]}
 

@@ -168,6 +168,34 @@ void k8s_read_volcano(const json_t *object, struct k8s_workload *out)
     out->restarts = (int)sw_json_int(status, "retryCount", 0);
 }
 
+/* A STOPPED job was stopped through Ray: it did not come to its end. */
+void k8s_read_rayjob(const json_t *object, struct k8s_workload *out)
+{
+    static const struct {
+        const char *deployment, *job;            /* NULL: any */
+        enum k8s_phase phase;
+    } rows[] = {
+        { "Suspending", NULL, K8S_SUSPENDED },    { "Suspended", NULL, K8S_SUSPENDED },
+        { "Running", "RUNNING", K8S_ACTIVE },     { "Complete", "SUCCEEDED", K8S_SUCCEEDED },
+        { "Complete", NULL, K8S_FAILED },         { "Failed", NULL, K8S_FAILED },
+        { "ValidationFailed", NULL, K8S_FAILED },
+    };
+    const json_t *status = json_object_get(object, "status");
+    const char *deployment = sw_json_str(status, "jobDeploymentStatus");
+    const char *job = sw_json_str(status, "jobStatus");
+
+    begin(object, out);
+    for (size_t i = 0; i < SW_COUNT(rows) && out->phase == K8S_WAITING; i++)
+        if (sw_text_same(deployment, rows[i].deployment) && (!rows[i].job || sw_text_same(job, rows[i].job)))
+            out->phase = rows[i].phase;
+    if (out->phase == K8S_WAITING && !k8s_is_over(out) && is_suspended(object))
+        out->phase = K8S_SUSPENDED;
+    say(out, status);
+    out->ended_ms = k8s_is_over(out) ? time_ms(status, "endTime") : 0;
+    if (out->phase == K8S_FAILED && sw_text_same(job, "STOPPED"))
+        snprintf(out->reason, sizeof out->reason, "Stopped");
+}
+
 /* ---- ranks --------------------------------------------------------------------------------------- */
 
 /* The number in a label or annotation; -1: it is none. `missing`: neither is there. */

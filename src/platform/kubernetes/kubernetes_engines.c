@@ -292,6 +292,8 @@ const struct k8s_engine k8s_engines[] = {
       k8s_rank_kubeflow },
     { K8S_VOLCANO, "volcano", "batch.volcano.sh", "v1alpha1", "Job", "jobs", K8S_CONTAINER, NULL,
       "VC_TASK_INDEX", NULL, "-node-", false, render_volcano, k8s_read_volcano, k8s_rank_volcano },
+    { K8S_RAYJOB, "rayjob", "ray.io", "v1", "RayJob", "rayjobs", K8S_CONTAINER, "spec.suspend", "",
+      "-head-svc", NULL, false, k8s_render_rayjob, k8s_read_rayjob, k8s_rank_ray },
     { 0 }
 };
 
@@ -331,13 +333,15 @@ const struct k8s_engine *k8s_engine_for(const struct sw_plan *plan,
     enum k8s_engine_choice said = k8s_job_options(plan->options).engine;
     const struct k8s_engine *row = engine_of(said != K8S_AUTO ? said
                                              : plan->launcher == SW_LAUNCHER_MPI ? K8S_MPIJOB
+                                             : plan->launcher == SW_LAUNCHER_RAY ? K8S_RAYJOB
                                              : plan->nodes > 1 && has(context, "jobset.x-k8s.io") ? K8S_JOBSET
                                                                                                  : K8S_JOB);
 
     if (row->choice == K8S_JOB || has(context, row->group))
         return row;
     sw_fail(err, SW_E_SPEC, "the cluster has no %s (API group %s), which %s needs", row->kind, row->group,
-            said == K8S_AUTO ? "launcher mpi" : "kubernetes.engine");
+            said != K8S_AUTO ? "kubernetes.engine"
+            : plan->launcher == SW_LAUNCHER_RAY ? "launcher ray" : "launcher mpi");
     sw_hint(err, "install its operator there, or choose another engine");
     return NULL;
 }

@@ -34,7 +34,7 @@ static char **command_words(char *term, char *mark, char *const argv[])
 static int running_pod(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        struct k8s_pod *pod, struct sw_error *err)
 {
-    if (k8s_pod_find(conn, job, replica < 0 ? 0 : replica, true, pod, err) < 0)
+    if (k8s_pod_find(conn, job, k8s_inner_rank(job, replica), true, pod, err) < 0)
         return -1;
     return pod->life == SW_LOG_GROWS
                ? 0 : sw_fail(err, SW_E_CONFLICT, "its pod %s", pod->life == SW_LOG_ENDED

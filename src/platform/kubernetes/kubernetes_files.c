@@ -244,7 +244,7 @@ char *kubernetes_results_dir(struct sw_connection *conn, const struct sw_jobref 
 {
     struct k8s_pod pod;
 
-    if (k8s_pod_find(conn, job, 0, true, &pod, err) < 0)
+    if (k8s_pod_find(conn, job, k8s_inner_rank(job, 0), true, &pod, err) < 0)
         return NULL;
     return pod.life == SW_LOG_GROWS ? sw_format("pod:%s" K8S_RESULTS, pod.name) : sw_null(stayed(job, err));
 }
@@ -256,7 +256,7 @@ static int fetch(struct sw_connection *conn, const struct sw_jobref *job, const 
     struct sw_error why = { 0 };
     struct k8s_pod pod;
 
-    if (k8s_pod_find(conn, job, 0, true, &pod, &why) < 0 && why.code != SW_E_NOT_FOUND)
+    if (k8s_pod_find(conn, job, k8s_inner_rank(job, 0), true, &pod, &why) < 0 && why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
     if (pod.name[0] && pod.life == SW_LOG_GROWS)
         return unpack(conn, pod.name, pod.container, K8S_RESULTS, to, err);

@@ -7,6 +7,8 @@
  *     kubernetes_volumes.c    volumes and mounts of a pod (pure)
  *     kubernetes_render.c     plan to pod, ConfigMap, Secret, Service (pure)
  *     kubernetes_engines.c    pod to Job, JobSet, PyTorchJob, TrainJob, MPIJob, Volcano Job (pure)
+ *     kubernetes_ray.c        pod to RayJob: the cluster, the driver, and its end (pure)
+ *     kubernetes_ray_cluster.c  a Ray cluster that is there: which one a name means
  *     kubernetes_engine_status.c  and back: what the status of such an object says (pure)
  *     kubernetes_quantity.c   "500m", "64Gi" (pure)
  *     kubernetes_match.c      may this node take this pod? (pure)
@@ -65,6 +67,8 @@
 #define K8S_LABEL_ATTEMPT "slipway.attempt"      /* with which number it was submitted */
 #define K8S_LABEL_STORE   "slipway.store"
 #define K8S_LABEL_RUNNER  "slipway.runner"       /* of the shared ConfigMap: "amd64" */
+#define K8S_LABEL_ROLE    "slipway.role"         /* "driver": the pod in which a RayJob's driver is seen */
+#define K8S_LABEL_RAY     "slipway.ray"          /* of a Ray cluster that stays: its name */
 #define K8S_LABEL_SHARED  "slipway.shared"       /* belongs to no job: "runner", "pull", "helper" */
 #define K8S_NOTE_SENT     "slipway.sent"         /* annotation: the submit came to its end */
 #define K8S_NOTE_NODES    "slipway.nodes"
@@ -151,6 +155,8 @@ struct k8s_site {                    /* what render needs beyond the plan; all b
     const json_t *gpu_products;      /* labels nvidia.com/gpu.product of the GPU type; NULL: not known */
     bool restricted;                 /* the namespace demands it */
     bool has_secrets;
+    const char *ray_cluster;         /* the RayCluster that a job is a guest of; NULL: none */
+    bool no_ray_auth;                /* KubeRay is older than tokens (1.6) */
     int pieces;                      /* ConfigMaps NAME-code-0, ... that hold the code (code.tar.gz.0, ...) */
 };
 
@@ -170,9 +176,10 @@ struct k8s_engine {
     json_t *(*render)(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod,
                       struct sw_error *err);
     void (*read)(const json_t *object, struct k8s_workload *out);
-    /* The rank of one of its pods; -1: it has none (MPI's launcher is 0). */
+    /* The rank of one of its pods; -1: it has none (MPI's launcher is 0); K8S_RANK_BY_NAME. */
     int (*rank)(const json_t *pod);
 };
+#define K8S_RANK_BY_NAME (-2)        /* of the ranks behind the others, in the order of their names */
 extern const struct k8s_engine k8s_engines[];        /* ended by a row without name */
 const struct k8s_engine *k8s_engine_named(const char *name);           /* NULL: none */
 /* The engine of a job: as its option says, or `auto` by what the cluster has (has() is asked for a group). */
@@ -196,6 +203,28 @@ void k8s_read_volcano(const json_t *object, struct k8s_workload *out);
 int k8s_rank_index(const json_t *pod);
 int k8s_rank_kubeflow(const json_t *pod);
 int k8s_rank_volcano(const json_t *pod);
+void k8s_read_rayjob(const json_t *object, struct k8s_workload *out);
+
+/* ---- Ray (kubernetes_ray.c), pure ----------------------------------------------------------------- */
+
+const char *k8s_ray_named(const struct sw_plan *plan);       /* the cluster it is a guest of; NULL: none */
+bool k8s_ray_stays(const struct sw_plan *plan);              /* it is a cluster, and runs no command */
+int k8s_ray_pods(const struct sw_plan *plan);                /* driver, head and workers; a guest: one */
+int k8s_ray_check(const struct sw_plan *plan, const struct k8s_engine *engine, struct sw_error *err);
+/* Adds files of a RayJob to its ConfigMap; what differs in its payload; its labels and annotations. */
+void k8s_ray_files(const struct sw_plan *plan, json_t *data);
+void k8s_ray_payload(const struct sw_plan *plan, const struct k8s_site *site, struct sw_payload *payload);
+void k8s_ray_marks(const struct sw_plan *plan, const struct k8s_job_options *options, json_t *labels,
+                   json_t *notes);
+json_t *k8s_render_rayjob(const struct sw_plan *plan, const struct k8s_site *site, json_t *pod,
+                          struct sw_error *err);
+int k8s_rank_ray(const json_t *pod);
+/* An end that the driver's report does not explain, in KubeRay's words. */
+void k8s_ray_end(const struct k8s_workload *workload, struct sw_observation *seen);
+/* kubernetes_ray_cluster.c: the RayCluster that is meant by this name; owned; NULL + err. */
+char *k8s_ray_find(struct sw_connection *conn, const char *name, struct sw_error *err);
+/* SW_E_CONFLICT: another job is a cluster of this name. */
+int k8s_ray_free(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- render (kubernetes_render.c, kubernetes_volumes.c), pure ------------------------------------ */
 
@@ -207,6 +236,8 @@ json_t *k8s_render_pod(const struct sw_plan *plan, const struct k8s_site *site,
                        const struct k8s_engine *engine, struct sw_error *err);
 json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *site,
                           const struct k8s_engine *engine, struct sw_error *err);
+/* Is it Kueue that says when it starts? */
+bool k8s_is_kueues(const struct sw_plan *plan, const struct k8s_engine *engine);
 json_t *k8s_render_service(const struct sw_plan *plan, const struct k8s_site *site);
 struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k8s_site *site,
                                       struct sw_error *err);
@@ -335,6 +366,8 @@ int64_t k8s_time_ms(const char *text);           /* RFC 3339; 0: none */
 int k8s_label_number(const json_t *object, const char *label, int missing);
 const json_t *k8s_container(const json_t *pod, const char *name);    /* its status; NULL: none */
 int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job);
+/* The rank where a command or a port of the job is meant: a RayJob's driver runs on the head. */
+int k8s_inner_rank(const struct sw_jobref *job, int rank);
 /* State of one pod alone, and how it ended if it did. */
 void k8s_pod_end(const json_t *pod, const struct k8s_engine *engine, struct sw_observation *seen);
 /* The object of a submit that did not come to its end: suspended, or of an engine that cannot be. */

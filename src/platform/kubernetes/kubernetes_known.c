@@ -74,11 +74,13 @@ static const char *const kept_keys[] = {
     "initContainerStatuses", "state", "lastState", "restartCount", "waiting", "running", "terminated",
     "exitCode", "signal", "startedAt", "finishedAt", "startTime", "completionTime", "ready", "succeeded",
     "failed", "restarts", "retryCount", "jobsStatus", "replicatedJobsStatus", "imageID",
+    "jobDeploymentStatus", "jobStatus", "endTime", "clusterSelector", "rayClusterName", "rayClusterStatus",
 };
 static const char *const kept_labels[] = {
     K8S_LABEL_ID, K8S_LABEL_ATTEMPT, K8S_NOTE_SENT, K8S_NOTE_NODES,
     "batch.kubernetes.io/job-completion-index", "jobset.sigs.k8s.io/restart-attempt",
-    "training.kubeflow.org/", "volcano.sh/task-index", "kueue.x-k8s.io/queue-name",
+    "training.kubeflow.org/", "volcano.sh/task-index", "ray.io/node-type", "ray.io/cluster", K8S_LABEL_ROLE,
+    "kueue.x-k8s.io/queue-name",
 };
 /* Conditions of a pod that say nothing which its phase does not say. */
 static const char *const dull_conditions[] = {

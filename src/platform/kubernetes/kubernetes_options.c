@@ -8,7 +8,7 @@
 #include "platform/kubernetes/kubernetes_options.h"
 
 static const char *const engines[] = { "auto", "job", "jobset", "pytorchjob", "trainjob", "mpijob", "volcano",
-                                       NULL };
+                                       "rayjob", NULL };
 static const char *const arches[] = { "auto", "amd64", "arm64", NULL };
 static const char *const runner_ways[] = { "config_map", "secret", "image", NULL };
 static const char *const pull_policies[] = { "default", "always", "missing", "never", NULL };

@@ -14,7 +14,7 @@ struct k8s_connect_options {         /* texts are borrowed; "" is NULL */
 };
 
 enum k8s_engine_choice { K8S_AUTO, K8S_JOB, K8S_JOBSET, K8S_PYTORCHJOB, K8S_TRAINJOB, K8S_MPIJOB,
-                         K8S_VOLCANO };
+                         K8S_VOLCANO, K8S_RAYJOB };
 enum k8s_runner_way { K8S_RUNNER_CONFIG_MAP, K8S_RUNNER_SECRET, K8S_RUNNER_IMAGE };
 enum k8s_security { K8S_SECURITY_AUTO, K8S_SECURITY_RESTRICTED, K8S_SECURITY_IMAGE };
 enum k8s_arch { K8S_ARCH_AUTO, K8S_ARCH_AMD64, K8S_ARCH_ARM64 };

@@ -11,11 +11,11 @@
 #include "base/text.h"
 #include "platform/kit/sending.h"
 
-static bool has_nothing(void *context, const char *group)
+/* What launchers need is taken to be there: only `auto` has a choice. */
+static bool may_have(void *context, const char *group)
 {
     (void)context;
-    (void)group;
-    return false;
+    return !sw_text_same(group, "jobset.x-k8s.io");
 }
 
 static void show(json_t *sends, const char *plural, const char *name, json_t *document)
@@ -36,6 +36,8 @@ static json_t *files_of(const struct sw_plan *plan, const struct k8s_site *site,
     if (files)
         json_object_set_new(files, "data",
                             sw_json_object(SW_SUB("payload.json", sw_payload_to_json(payload))));
+    if (files && plan->launcher == SW_LAUNCHER_RAY)
+        k8s_ray_files(plan, json_object_get(files, "data"));
     return files;
 }
 
@@ -66,12 +68,13 @@ static void warn_of_lost(struct sw_connection *conn, const struct sw_plan *plan)
 json_t *kubernetes_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
-    struct k8s_site site = { .attempt = 1, .namespace = conn->namespace, .owner = "",
+    struct k8s_site site = { .attempt = 1, .ray_cluster = k8s_ray_named(plan),
+                             .namespace = conn->namespace, .owner = "",
                              .arch = k8s_arch_name(options.arch), .runner = "slipway-runner",
                              .pull_secret = options.image_pull_secret,
                              .has_secrets = sw_sends_secrets(plan),
                              .restricted = options.security == K8S_SECURITY_RESTRICTED };
-    const struct k8s_engine *engine = k8s_engine_for(plan, has_nothing, NULL, err);
+    const struct k8s_engine *engine = k8s_engine_for(plan, may_have, NULL, err);
     json_t *object = engine ? k8s_render_object(plan, &site, engine, err) : NULL;
     sw_auto(json) json_t *sends = json_array();
     char name[K8S_NAME_SIZE];

@@ -423,7 +423,11 @@ static int check_job(const struct sw_plan *plan, const struct k8s_engine *engine
         return sw_fail(err, SW_E_SPEC, "%d nodes: a job can have at most %d here", plan->nodes,
                        K8S_NODES_MAX);
     if (plan->launcher == SW_LAUNCHER_RAY)
-        return sw_fail(err, SW_E_SPEC, "launcher ray is not available on kubernetes yet");
+        return k8s_ray_check(plan, engine, err);
+    if (engine->choice == K8S_RAYJOB) {
+        sw_fail(err, SW_E_SPEC, "the engine rayjob needs launcher ray");
+        return sw_hint(err, "add 'launcher: ray', or leave kubernetes.engine out");
+    }
     if (plan->launcher == SW_LAUNCHER_MPI && engine->choice != K8S_MPIJOB) {
         sw_fail(err, SW_E_SPEC, "launcher mpi needs the engine mpijob, not %s", engine->name);
         return sw_hint(err, "leave kubernetes.engine out; the cluster must have the MPI operator");
@@ -431,11 +435,21 @@ static int check_job(const struct sw_plan *plan, const struct k8s_engine *engine
     return 0;
 }
 
+/* Volcano has queues of its own; a guest of a Ray cluster takes nothing that a queue could count. */
+bool k8s_is_kueues(const struct sw_plan *plan, const struct k8s_engine *engine)
+{
+    struct k8s_job_options options = k8s_job_options(plan->options);
+    bool volcano = engine->choice == K8S_VOLCANO ||
+                   (engine->choice == K8S_RAYJOB && sw_text_same(options.scheduler, "volcano"));
+
+    return options.queue && !volcano && !k8s_ray_named(plan);
+}
+
 json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *site,
                           const struct k8s_engine *engine, struct sw_error *err)
 {
     struct k8s_job_options options = k8s_job_options(plan->options);
-    bool kueue = options.queue && engine->choice != K8S_VOLCANO;
+    bool kueue = k8s_is_kueues(plan, engine);
     json_t *pod = check_job(plan, engine, err) == 0 ? k8s_render_pod(plan, site, engine, err) : NULL;
     sw_auto(json) json_t *spec = pod ? engine->render(plan, site, pod, err) : NULL;
     sw_autofree char *api = k8s_engine_api(engine);
@@ -452,6 +466,8 @@ json_t *k8s_render_object(const struct sw_plan *plan, const struct k8s_site *sit
     if (kueue && options.queue_priority)
         json_object_set_new(labels, "kueue.x-k8s.io/priority-class", sw_json_text(options.queue_priority));
     json_object_set_new(json_object_get(metadata, "annotations"), K8S_NOTE_ENGINE, json_string(engine->name));
+    if (engine->choice == K8S_RAYJOB)
+        k8s_ray_marks(plan, &options, labels, json_object_get(metadata, "annotations"));
     return sw_json_object(SW_STR("apiVersion", api), SW_STR("kind", engine->kind),
                           SW_SUB("metadata", metadata), SW_SUB("spec", sw_take(spec)));
 }
@@ -490,6 +506,8 @@ struct sw_payload *k8s_render_payload(const struct sw_plan *plan, const struct k
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (payload->code && site->pieces > 0)
         json_object_set_new(payload->code, "pieces", json_integer(site->pieces));
+    if (plan->launcher == SW_LAUNCHER_RAY)
+        k8s_ray_payload(plan, site, payload);
     return sw_take(payload);
 }
 

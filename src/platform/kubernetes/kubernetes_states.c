@@ -146,6 +146,24 @@ static bool is_newer(const json_t *a, const json_t *b)
     return when != other ? when > other : !sw_state_is_final(state_of(a)) && sw_state_is_final(state_of(b));
 }
 
+/* Workers of a Ray cluster have no numbers: they follow driver and head in the order of their names. */
+static int rank_in(const struct k8s_seen *known, const json_t *pod)
+{
+    int rank = known->engine->rank(pod), before = 2;
+    const char *name = k8s_meta(pod, "name");
+    json_t *other;
+    size_t i;
+
+    if (rank != K8S_RANK_BY_NAME)
+        return rank;
+    json_array_foreach((json_t *)known->pods, i, other) {
+        const char *its = known->engine->rank(other) == K8S_RANK_BY_NAME ? k8s_meta(other, "name") : NULL;
+
+        before += name && its && strcmp(its, name) < 0;
+    }
+    return before;
+}
+
 /* How many pods of its rank came after it. */
 static int pods_after(const struct k8s_seen *known, int rank, const json_t *pod)
 {
@@ -154,7 +172,7 @@ static int pods_after(const struct k8s_seen *known, int rank, const json_t *pod)
     size_t i;
 
     json_array_foreach((json_t *)known->pods, i, other)
-        count += other != pod && known->engine->rank(other) == rank && is_newer(other, pod);
+        count += other != pod && rank_in(known, other) == rank && is_newer(other, pod);
     return count;
 }
 
@@ -166,6 +184,14 @@ int k8s_nodes(const struct k8s_seen *known, const struct sw_jobref *job)
     return nodes < 1 ? 1 : nodes > K8S_NODES_MAX ? K8S_NODES_MAX : (int)nodes;
 }
 
+int k8s_inner_rank(const struct sw_jobref *job, int rank)
+{
+    bool ray = sw_text_same(sw_json_str(job->details, "engine"), "rayjob") &&
+               !sw_json_bool(job->details, "guest", false);
+
+    return rank > 0 ? rank : ray ? 1 : 0;
+}
+
 /* A Job replaces a pod that the cluster took without counting it: only the pods tell. */
 static int restarts_of(const struct k8s_seen *known, const struct k8s_workload *workload, int nodes)
 {
@@ -175,7 +201,7 @@ static int restarts_of(const struct k8s_seen *known, const struct k8s_workload *
 
     if (nodes == 1)
         json_array_foreach((json_t *)known->pods, i, pod)
-            if (known->engine->rank(pod) == 0 && pods_after(known, 0, pod) > most)
+            if (rank_in(known, pod) == 0 && pods_after(known, 0, pod) > most)
                 most = pods_after(known, 0, pod);
     return most;
 }
@@ -193,7 +219,7 @@ const json_t *k8s_pod_of(const struct k8s_seen *known, int rank, int restart)
         newest = newest > restart ? newest : restart;        /* earlier pods may be gone */
     }
     json_array_foreach((json_t *)known->pods, i, pod) {
-        if (known->engine->rank(pod) != rank)
+        if (rank_in(known, pod) != rank)
             continue;
         if (restart >= 0 &&
             k8s_label_number(pod, JOBSET_RESTART, newest - pods_after(known, rank, pod)) != restart)
@@ -357,16 +383,19 @@ static void judge_end(const struct k8s_seen *known, const struct k8s_workload *w
     int rank = failed && ranks->first_failed >= 0 ? ranks->first_failed : 0;
     const json_t *pod = pods[rank];
     bool timed_out = failed && sw_text_same(workload->reason, "DeadlineExceeded");
+    bool one = ranks->count == 1 || (rank == 0 && known->engine->choice == K8S_RAYJOB);
 
     if (failed ? pod && (ranks->first_failed >= 0 || timed_out)
                : pod && state_of(pod) == SW_COMPLETE)
-        judge_pod(pod, known->engine, failed && ranks->count > 1 ? rank : -1, timed_out, seen);
+        judge_pod(pod, known->engine, failed && !one ? rank : -1, timed_out, seen);
     else
         judge_object(workload, seen);
     if (failed && seen->state == SW_COMPLETE)                    /* this pod ended well; the object did not */
         judge_object(workload, seen);
     seen->ended_ms = workload->ended_ms ? workload->ended_ms : ranks->ended_ms;
     seen->failed_replica = seen->state == SW_ERROR && ranks->first_failed >= 0 ? rank : -1;
+    if (known->engine->choice == K8S_RAYJOB)
+        k8s_ray_end(workload, seen);
     seen->facts = facts_of(pod, known->engine, workload);
 }
 
@@ -447,6 +476,9 @@ static void judge_going(const struct k8s_seen *known, const struct k8s_workload 
         return;
     } else if (ranks->phase == SW_RANKS_OVER) {
         say(seen, SW_RUNNING, SW_REASON_ENDING, "its pods have finished; the cluster is recording it");
+    } else if (ranks->phase == SW_RANKS_INCOMPLETE && ranks->first_failed < 0 && !pods[0] &&
+               known->engine->choice == K8S_RAYJOB) {
+        say(seen, SW_PENDING, SW_REASON_STARTING, "its driver starts when its Ray cluster is complete");
     } else if (ranks->phase == SW_RANKS_INCOMPLETE && ranks->first_failed < 0) {
         snprintf(message, sizeof message, "the pod of rank %d does not exist yet", ranks->first_missing);
         say(seen, SW_PENDING, SW_REASON_STARTING, message);
@@ -509,7 +541,8 @@ bool k8s_is_half_made(const struct k8s_seen *known, const struct sw_jobref *job)
 
     if (!known->object || !sw_text_empty(job->remote_id))
         return false;
-    return !workload.sent && (workload.phase == K8S_SUSPENDED || !known->engine->suspend);
+    return !workload.sent && (workload.phase == K8S_SUSPENDED || !known->engine->suspend ||
+                              k8s_at(known->object, "spec/clusterSelector"));
 }
 
 /* The newest pod of each rank. */
@@ -519,7 +552,7 @@ static void find_pods(const struct k8s_seen *known, const json_t **out, int coun
     size_t i;
 
     json_array_foreach((json_t *)known->pods, i, pod) {
-        int rank = known->engine->rank(pod);
+        int rank = rank_in(known, pod);
 
         if (rank >= 0 && rank < count && (!out[rank] || is_newer(pod, out[rank])))
             out[rank] = pod;

@@ -35,6 +35,7 @@ struct k8s_sending {
     char name[K8S_NAME_SIZE], runner[K8S_NAME_SIZE], pull[K8S_NAME_SIZE], arch[16], owner[128];
     struct sw_bundle code;
     json_t *products;
+    char *ray_cluster;
     json_t *object;                  /* as the server has it */
     bool made;                       /* by this call */
 };
@@ -43,6 +44,7 @@ static void k8s_sending_auto(struct k8s_sending *s)
 {
     sw_bundle_done(&s->code);
     json_decref(s->products);
+    free(s->ray_cluster);
     json_decref(s->object);
 }
 
@@ -113,6 +115,17 @@ static int check_collect(const struct sw_plan *plan, struct sw_error *err)
                                              "can be copied again", lost) : 0;
 }
 
+/* The cluster that a guest names; the name that a cluster which stays takes. */
+static int settle_ray(struct k8s_sending *s, struct sw_error *err)
+{
+    const char *named = k8s_ray_named(s->plan);
+
+    if (named && !(s->ray_cluster = k8s_ray_find(s->conn, named, err)))
+        return -1;
+    s->site.ray_cluster = s->ray_cluster;
+    return k8s_ray_stays(s->plan) ? k8s_ray_free(s->conn, s->plan, err) : 0;
+}
+
 static int settle(struct k8s_sending *s, struct sw_error *err)
 {
     sw_owner_name(s->owner);
@@ -122,7 +135,7 @@ static int settle(struct k8s_sending *s, struct sw_error *err)
     s->site.restricted = s->options.security == K8S_SECURITY_RESTRICTED;
     k8s_name(s->name, s->plan->job_id, s->site.attempt);
     if (check_collect(s->plan, err) < 0 || settle_engine(s, err) < 0 || settle_nodes(s, err) < 0 ||
-        settle_code(s, err) < 0)
+        settle_code(s, err) < 0 || settle_ray(s, err) < 0)
         return -1;
     if (s->options.runner != K8S_RUNNER_IMAGE) {
         if (k8s_runner(s->conn, s->arch, s->options.runner, s->runner, err) < 0)
@@ -157,13 +170,28 @@ static int post_object(struct k8s_sending *s, bool dry, json_t **made, bool *vio
     return result;
 }
 
+/* The server's own schema answers: a KubeRay before 1.6 does not know the field. */
+static bool lacks_ray_auth(const struct k8s_sending *s, const struct sw_error *why)
+{
+    return s->engine->choice == K8S_RAYJOB && !s->site.no_ray_auth && why->code != SW_E_UNREACHABLE &&
+           strstr(why->message, "authOptions") && strstr(why->message, "unknown field");
+}
+
 /* A namespace that demands restricted pods says so as a warning; then they are. */
 static int dry_run(struct k8s_sending *s, struct sw_error *err)
 {
     bool violates = false;
     struct sw_error why = { 0 };
+    int result = post_object(s, true, NULL, &violates, &why);
 
-    if (post_object(s, true, NULL, &violates, &why) < 0 && why.code != SW_E_CONFLICT) {
+    if (result < 0 && lacks_ray_auth(s, &why)) {
+        k8s_warn(s->conn, "KubeRay is older than 1.6: the Ray cluster has no token, and its dashboard is "
+                 "open to every pod that can reach it");
+        s->site.no_ray_auth = true;
+        why = (struct sw_error){ 0 };
+        result = post_object(s, true, NULL, &violates, &why);
+    }
+    if (result < 0 && why.code != SW_E_CONFLICT) {
         sw_pass(err, &why);
         return sw_wrap(err, "the cluster rejects this job");
     }
@@ -312,6 +340,8 @@ static int post_files(struct k8s_sending *s, int index, struct sw_error *err)
         json_object_set_new(body, "data", sw_json_object(
             SW_STR("payload.json", text), SW_STR("plan.json", plan_text),
             SW_STR_OPT(SW_PAYLOAD_CA, pem.length ? sw_buf_text(&pem) : NULL)));
+        if (s->engine->choice == K8S_RAYJOB)
+            k8s_ray_files(s->plan, json_object_get(body, "data"));
     } else {
         size_t from = (size_t)index * K8S_PIECE, left = s->code.length - from;
         sw_autofree char *encoded = sw_base64(s->code.bytes + from, left < K8S_PIECE ? left : K8S_PIECE);
@@ -375,10 +405,10 @@ static json_t *released(const char *path)
 /* Kueue releases by itself what it admits. */
 static int release(struct k8s_sending *s, struct sw_error *err)
 {
-    bool by_kueue = s->options.queue && s->engine->choice != K8S_VOLCANO;
+    bool by_kueue = k8s_is_kueues(s->plan, s->engine);
     sw_autofree char *path = k8s_engine_path(s->conn, s->engine, s->name);
-    sw_auto(json) json_t *patch = s->engine->suspend &&
-    !by_kueue ? released(s->engine->suspend) : json_object();
+    sw_auto(json) json_t *patch = s->engine->suspend && !by_kueue && !s->site.ray_cluster
+                                      ? released(s->engine->suspend) : json_object();
     struct sw_error why = { 0 };
 
     json_object_set_new(patch, "metadata", sw_json_object(
@@ -426,10 +456,12 @@ void k8s_fill_submission(const json_t *object, const char *engine, const struct 
                          struct sw_submission *out)
 {
     const char *uid = k8s_meta(object, "uid");
+    bool guest = k8s_at(object, "spec/clusterSelector") != NULL;
 
     snprintf(out->remote_id, sizeof out->remote_id, "%s", uid ? uid : "");
     out->details = sw_json_object(SW_STR("engine", engine),
-                                  SW_STR_OPT("store", k8s_label(object, K8S_LABEL_STORE)));
+                                  SW_STR_OPT("store", k8s_label(object, K8S_LABEL_STORE)),
+                                  SW_SUB("guest", guest ? json_true() : NULL));
     out->results_dir = plan ? k8s_results_source(plan) : NULL;
 }
 

@@ -90,6 +90,29 @@ static void a_ray_cluster_that_cannot_be_is_refused(void **state)
     }
 }
 
+static void a_ray_cluster_that_stays_has_no_command(void **state)
+{
+    static const struct { const char *job, *words; } wrong[] = {
+        { "{\"launcher\":\"ray\",\"ray_cluster\":{\"keep\":true},\"command\":\"x\"}", "no command" },
+        { "{\"launcher\":\"ray\",\"ray_cluster\":{\"keep\":true,\"name\":\"a\"}}", "ray_cluster.name" },
+        { "{\"ray_cluster\":{\"name\":\"a\"},\"command\":\"x\"}", "launcher: ray" },
+        { "{\"launcher\":\"ray\"}", "no command" },
+    };
+    sw_auto(sw_plan) struct sw_plan *plan =
+        plan_of("{\"name\":\"c\",\"launcher\":\"ray\",\"ray_cluster\":{\"keep\":true}}", NULL);
+
+    (void)state;
+    assert_non_null(plan);
+    assert_true(sw_json_bool(plan->ray_cluster, "keep", false));
+    for (size_t i = 0; i < SW_COUNT(wrong); i++) {
+        struct sw_error err = { 0 };
+
+        assert_null(plan_of(wrong[i].job, &err));
+        if (!strstr(err.message, wrong[i].words))
+            fail_msg("'%s' is not in '%s'", wrong[i].words, err.message);
+    }
+}
+
 static void a_job_without_a_name_is_called_after_what_it_runs(void **state)
 {
     static const struct { const char *job, *file, *name; } cases[] = {
@@ -214,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_numbers),
+        cmocka_unit_test(a_ray_cluster_that_stays_has_no_command),
         cmocka_unit_test(a_job_without_a_name_is_called_after_what_it_runs),
         cmocka_unit_test(inputs_and_outputs_have_one_shape),
         cmocka_unit_test(outputs_that_would_be_one_folder_of_the_results_are_refused),

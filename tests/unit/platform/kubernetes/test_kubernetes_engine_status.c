@@ -13,6 +13,7 @@
 #include "platform/kubernetes/kubernetes_internal.h"
 
 #define IS(type)     "{\"conditions\": [{\"type\": \"" type "\", \"status\": \"True\"}]"
+#define RAY(deployment, job) "{\"jobDeploymentStatus\": \"" deployment "\", \"jobStatus\": \"" job "\"}"
 #define PHASE(phase) "{\"state\": {\"phase\": \"" phase "\"}"
 
 static void the_status_decides_the_phase(void **state)
@@ -55,6 +56,23 @@ static void the_status_decides_the_phase(void **state)
         { "volcano", "{}", PHASE("Aborted") "}", K8S_FAILED, 0 },
         { "volcano", "{}", PHASE("Failed") ", \"retryCount\": 3}", K8S_FAILED, 3 },
         { "volcano", "{}", PHASE("SomethingNew") "}", K8S_WAITING, 0 },
+        { "rayjob", "{\"suspend\": true}", "{}", K8S_SUSPENDED, 0 },
+        { "rayjob", "{}", "{}", K8S_WAITING, 0 },
+        { "rayjob", "{}", RAY("Initializing", ""), K8S_WAITING, 0 },
+        { "rayjob", "{}", RAY("Waiting", ""), K8S_WAITING, 0 },
+        { "rayjob", "{}", RAY("Retrying", "FAILED"), K8S_WAITING, 0 },
+        { "rayjob", "{\"suspend\": true}", RAY("Initializing", ""), K8S_SUSPENDED, 0 },
+        { "rayjob", "{}", RAY("Suspending", ""), K8S_SUSPENDED, 0 },
+        { "rayjob", "{}", RAY("Suspended", ""), K8S_SUSPENDED, 0 },
+        { "rayjob", "{}", RAY("Running", ""), K8S_WAITING, 0 },
+        { "rayjob", "{}", RAY("Running", "PENDING"), K8S_WAITING, 0 },
+        { "rayjob", "{}", RAY("Running", "RUNNING"), K8S_ACTIVE, 0 },
+        { "rayjob", "{}", RAY("Complete", "SUCCEEDED"), K8S_SUCCEEDED, 0 },
+        { "rayjob", "{}", RAY("Complete", "STOPPED"), K8S_FAILED, 0 },
+        { "rayjob", "{}", RAY("Complete", "FAILED"), K8S_FAILED, 0 },
+        { "rayjob", "{}", RAY("Failed", "RUNNING"), K8S_FAILED, 0 },
+        { "rayjob", "{}", RAY("ValidationFailed", ""), K8S_FAILED, 0 },
+        { "rayjob", "{}", RAY("SomethingNew", "RUNNING"), K8S_WAITING, 0 },
     };
 
     (void)state;
@@ -130,6 +148,10 @@ static void pods_know_their_rank(void **state)
         { "volcano", "{\"labels\": {\"volcano.sh/task-index\": \"1\"}}", 1 },
         { "volcano", "{\"annotations\": {\"volcano.sh/task-index\": \"1\"}}", 1 },
         { "volcano", "{}", -1 },
+        { "rayjob", "{\"labels\": {\"slipway.role\": \"driver\"}}", 0 },
+        { "rayjob", "{\"labels\": {\"ray.io/node-type\": \"head\"}}", 1 },
+        { "rayjob", "{\"labels\": {\"ray.io/node-type\": \"worker\"}}", K8S_RANK_BY_NAME },
+        { "rayjob", "{}", -1 },
     };
 
     (void)state;
@@ -154,6 +176,8 @@ static void the_engine_follows_from_the_job_and_the_cluster(void **state)
         { 2, SW_LAUNCHER_NONE, "auto", "", "job" },
         { 2, SW_LAUNCHER_MPI, "auto", "kubeflow.org", "mpijob" },
         { 2, SW_LAUNCHER_MPI, "auto", "", NULL },
+        { 2, SW_LAUNCHER_RAY, "auto", "ray.io jobset.x-k8s.io", "rayjob" },
+        { 1, SW_LAUNCHER_RAY, "auto", "jobset.x-k8s.io", NULL },
         { 2, SW_LAUNCHER_NONE, "job", "jobset.x-k8s.io", "job" },
         { 1, SW_LAUNCHER_NONE, "jobset", "jobset.x-k8s.io", "jobset" },
         { 1, SW_LAUNCHER_NONE, "jobset", "", NULL },

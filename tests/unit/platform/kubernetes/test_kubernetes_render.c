@@ -367,7 +367,7 @@ static void a_launcher_that_an_engine_lacks_is_refused(void **state)
     struct scene *scene = *state;
 
     scene->plan->launcher = SW_LAUNCHER_RAY;
-    assert_refused(scene, "job", "not available on kubernetes yet");
+    assert_refused(scene, "job", "needs the engine rayjob");
     scene->plan->launcher = SW_LAUNCHER_MPI;
     assert_refused(scene, "jobset", "needs the engine mpijob");
     scene->plan->launcher = SW_LAUNCHER_NONE;

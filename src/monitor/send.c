@@ -95,9 +95,10 @@ void monitor_hand_secrets(const struct sw_monitor *monitor, const struct sw_plat
             seen[i].wants_secrets ? secrets_of(monitor, seen[i].job.id) : NULL;
         struct sw_error why = { 0 };
 
-        if (secrets && platform->hand_secrets(conn, &seen[i], secrets, &why) < 0 && monitor->warn) {
-            sw_autofree char *text = sw_format("the secrets of '%s' cannot be handed over: %s", seen[i].job.id,
-                                               why.message);
+        if (seen[i].wants_secrets && platform->hand_secrets(conn, &seen[i], secrets, &why) < 0 &&
+            monitor->warn) {
+            sw_autofree char *text = sw_format("the secrets of '%s' cannot be handed over: %s",
+                                               seen[i].job.id, why.message);
 
             monitor->warn(monitor->context, text);
         }

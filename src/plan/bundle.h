@@ -107,7 +107,8 @@ static inline void sw_zip_auto(struct sw_zip *zip) { sw_zip_done(zip); }
 /* A file of less than 4 GiB; the same files in the same order give the same bytes. */
 void sw_zip_add(struct sw_zip *zip, const char *name, unsigned mode, const void *bytes, size_t length);
 void sw_zip_end(struct sw_zip *zip);       /* after it zip->bytes is the archive */
-/* The files of the block `code:`. SW_E_SPEC: they would take more than `most` bytes; the largest are named. */
+/* The files of the block `code:`. SW_E_SPEC: they would take more than `most` bytes; the largest are
+ * named. */
 int sw_bundle_zip(const json_t *code, const char *base_dir, size_t most, struct sw_zip *zip,
                   struct sw_error *err);
 

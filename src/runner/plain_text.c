@@ -19,7 +19,8 @@ static size_t length_of(unsigned char first)
            : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
-/* May this be the second byte? The first one decides: no long forms, no surrogates, nothing above U+10FFFF. */
+/* May this byte follow? The first one decides about the second: no long forms, no surrogates, nothing above
+ * U+10FFFF. */
 static bool may_follow(const struct runner_plain_text *text, unsigned char c)
 {
     unsigned char first = text->held[0], least = 0x80, most = 0xbf;

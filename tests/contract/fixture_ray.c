@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_ray.c - the real Ray head that tests/ray/head started, on this machine: behaviours become shell text,
- * which sees the case's folder. What a case waits for is a custom resource of its own, so that cases do not
- * wait for each other. For faults a proxy stands before the dashboard.
+ * fixture_ray.c - the real Ray head that tests/ray/head started, on this machine: behaviours become shell
+ * text, which sees the case's folder. What a case waits for is a custom resource of its own, so that cases
+ * do not wait for each other. For faults a proxy stands before the dashboard.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,8 @@ enum { PATIENCE_MS = 120000, FACTS_LAST_MS = 10 * 60 * 1000, TOKEN_MAX = 64 * 10
 #define MODE_PATH "/api/authentication_mode"
 
 static const struct sw_credential credentials[] = {
-    { "RAY_AUTH_TOKEN", false, "token of the cluster (else the file RAY_AUTH_TOKEN_PATH, or ~/.ray/auth_token)" },
+    { "RAY_AUTH_TOKEN", false, "token of the cluster (else the file RAY_AUTH_TOKEN_PATH, or "
+                               "~/.ray/auth_token)" },
     { 0 }
 };
 static const char *const variables[] = { KUBE_VARIABLES, NULL };
@@ -139,6 +140,8 @@ static void ray_close(struct sw_connection *opened)
     kube_close(conn->kube);
     ray_dialer_close(conn->dialer);
     sw_secret_free(conn->token);
+    sw_secrets_free(conn->kept);
+    pthread_mutex_destroy(&conn->kept_lock);
     json_decref(conn->way);
     free(conn->address);
     free(conn->url);
@@ -179,6 +182,8 @@ static struct sw_connection *ray_open(const struct sw_connect_options *config, s
     sw_autofree char *file = NULL, *key = NULL;
 
     sw_cloud_init(&conn->cloud, "ray", config);
+    pthread_mutex_init(&conn->kept_lock, NULL);
+    conn->kept = sw_secrets_new();
     find_token(conn, config);
     if (ray_find_way(conn, config, &http, err) == 0)
         conn->cloud.rest = open_rest(conn, &http, err);

@@ -18,6 +18,8 @@
 #ifndef SW_PLATFORM_RAY_INTERNAL_H
 #define SW_PLATFORM_RAY_INTERNAL_H
 
+#include <pthread.h>
+
 #include "plan/bundle.h"
 #include "platform/kit/cloud.h"
 #include "platform/kit/jobs.h"
@@ -45,6 +47,8 @@ struct ray_connection {              /* what struct sw_connection is for this pl
     json_t *way;                     /* the options that lead here again */
     struct sw_secret *token;         /* NULL: none is known */
     char *token_from;                /* where it was found, for people; NULL: nowhere */
+    pthread_mutex_t kept_lock;
+    struct sw_secrets *kept;         /* of jobs that this process submitted, by job; guarded */
 };
 
 static inline struct ray_connection *ray_of(const struct sw_connection *conn)
@@ -88,8 +92,8 @@ int ray_check(const struct sw_plan *plan, struct sw_error *err);
 bool ray_takes_resources(const struct sw_plan *plan);
 /* What the runner does; `env` gets the job's variables, owned. */
 struct sw_payload *ray_payload(const struct sw_plan *plan, int attempt, json_t **env, struct sw_error *err);
-/* The body of POST /api/jobs/. `package`: name of the zip; `sealed`: secrets will come; `start_by_ms`: when it
- * may begin at the latest. */
+/* The body of POST /api/jobs/. `package`: name of the zip; `sealed`: secrets will come; `start_by_ms`: when
+ * it may begin at the latest. */
 json_t *ray_render_body(const struct sw_plan *plan, int attempt, const char *package, json_t *env,
                         bool sealed, int64_t start_by_ms);
 
@@ -143,6 +147,9 @@ char *ray_missing(const json_t *demand, const json_t *usage);
 
 /* ---- ray_secrets.c -------------------------------------------------------------------------- */
 
+/* In memory, for as long as the connection lives. */
+void ray_keep_secrets(struct sw_connection *conn, const char *id, const struct sw_secrets *secrets);
+struct sw_secrets *ray_kept_secrets(struct sw_connection *conn, const char *id);     /* owned; NULL: none */
 bool ray_wants_secrets(const json_t *job, const json_t *all, const struct sw_jobref *ref);
 
 /* ---- ray_text.c: pure ----------------------------------------------------------------------- */

@@ -136,7 +136,7 @@ int ray_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t 
     return sw_jobs_observe(&api, conn, jobs, count, err);
 }
 
-/* An attempt that is given up because it never began is told to end as well: should its supervisor come to
+/* An attempt that is given up because it never began gets a stop as well: should its supervisor come to
  * life after all, the runner finds that its time to begin is over. */
 void ray_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
@@ -204,7 +204,8 @@ static bool belongs_to(const json_t *job, const char *id)
     size_t length = strlen(id);
 
     return sw_text_same(ray_mark(job, SW_MARK_ID), id) ||
-           (beside && strncmp(beside, id, length) == 0 && (!beside[length] || sw_text_starts(beside + length, "-a")));
+           (beside && strncmp(beside, id, length) == 0 &&
+            (!beside[length] || sw_text_starts(beside + length, "-a")));
 }
 
 /* What a node has of it stays there: no route of the dashboard leads to files. */

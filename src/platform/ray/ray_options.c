@@ -36,7 +36,7 @@ const struct sw_option ray_options[] = {
       .help = "folder of the nodes for the job's files and results; storage that all nodes share, where "
               "results without `to` shall outlive the node" },
     { "start_limit", SW_DURATION, JOB(start_limit_ms), .initial = "15m", .least = 60000,
-      .help = "how long the cluster may take to start the driver (RAY_JOB_START_TIMEOUT_SECONDS of its head)" },
+      .help = "how long the cluster may take to start the driver (its RAY_JOB_START_TIMEOUT_SECONDS)" },
     { "cluster_secrets", SW_TEXTS, JOB(cluster_secrets),
       .help = "variables with secrets that the nodes have already: nothing is sent, and the log shows "
               "no value of them" },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ray_render.c - plan in, payload and body of POST /api/jobs/ out. Pure: no network, no clock, no environment.
+ * ray_render.c - plan in, payload and body of POST /api/jobs/ out. Pure: no network, no clock, no
+ * environment.
  *
  * A Ray job has no container: it runs in the cluster's own environment, in a folder that Ray unpacks from our
  * package, and the paths of the job file become folders of the node. The body is shown to everyone who sees
@@ -105,9 +106,10 @@ int ray_check(const struct sw_plan *plan, struct sw_error *err)
         return sw_fail(err, SW_E_SPEC, "ray.work_dir: '%.80s' is not an absolute path", options.work_dir);
     if (options.runtime_env && !json_is_object(options.runtime_env))
         return sw_fail(err, SW_E_SPEC, "ray.runtime_env: expected keys and values");
-    if (json_object_get(options.runtime_env, "working_dir") || json_object_get(options.runtime_env, "env_vars"))
-        return sw_fail(err, SW_E_SPEC, "ray.runtime_env: working_dir and env_vars are the job's own (`code` and "
-                                       "`env`)");
+    if (json_object_get(options.runtime_env, "working_dir") ||
+        json_object_get(options.runtime_env, "env_vars"))
+        return sw_fail(err, SW_E_SPEC, "ray.runtime_env: working_dir and env_vars are the job's own "
+                                       "(`code` and `env`)");
     return check_resources(options.resources, err) < 0 ? -1 : check_env(plan->env, err);
 }
 
@@ -214,7 +216,7 @@ static json_t *metadata_of(const struct sw_plan *plan, int attempt)
     return marks;
 }
 
-/* Which processor it is the shell tells by the loader's name, without another process: a stop that comes while
+/* The loader's name tells the shell which processor it is, without another process: a stop that comes while
  * one runs would wait for it in a container where no process reaps orphans. */
 static char *entrypoint_of(const struct sw_plan *plan, bool sealed, int64_t start_by_ms)
 {
@@ -254,7 +256,8 @@ json_t *ray_render_body(const struct sw_plan *plan, int attempt, const char *pac
         SW_SUB("entrypoint_num_cpus", own && plan->cpus > 0 ? json_real(plan->cpus) : NULL),
         SW_SUB("entrypoint_memory", own && plan->memory_bytes > 0 ? json_integer(plan->memory_bytes) : NULL),
         SW_SUB("entrypoint_resources", amounts(options.resources)),
-        SW_SUB("entrypoint_label_selector", json_object_size(options.labels) ? json_deep_copy(options.labels) : NULL),
+        SW_SUB("entrypoint_label_selector",
+               json_object_size(options.labels) ? json_deep_copy(options.labels) : NULL),
         SW_SUB("runtime_env", runtime_env_of(plan, package, env)),
         SW_SUB("metadata", metadata_of(plan, attempt)));
 }

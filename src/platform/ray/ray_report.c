@@ -60,7 +60,7 @@ static bool check_token(struct sw_connection *conn, json_t *rows)
     else
         message = sw_strdup(strcmp(mode, "token") == 0 ? "the cluster wants a token, and none is known"
                             : is_open_to_others(ray_of(conn))
-                            ? "the cluster wants no token: anyone who reaches its dashboard runs commands there"
+                            ? "the cluster wants no token: anyone who reaches its dashboard runs commands"
                             : "the cluster wants no token");
     sw_finding(rows, "token", strcmp(mode, "disabled") == 0 || ray_of(conn)->token, message,
                "export RAY_AUTH_TOKEN, or name its file with RAY_AUTH_TOKEN_PATH");
@@ -151,7 +151,8 @@ static json_t *node_row(const json_t *node)
         SW_STR_OPT("node", sw_json_str(node, "node_ip")), SW_STR_OPT("id", sw_json_str(node, "node_id")),
         SW_BOOL("head", sw_json_bool(node, "is_head_node", false)),
         SW_STR_OPT("state", sw_json_str(node, "state")),
-        SW_SUB_COPY("gpus", json_object_get(total, "GPU")), SW_SUB_COPY("cpus", json_object_get(total, "CPU")),
+        SW_SUB_COPY("gpus", json_object_get(total, "GPU")),
+        SW_SUB_COPY("cpus", json_object_get(total, "CPU")),
         SW_SUB_COPY("memory_bytes", json_object_get(total, "memory")));
 }
 

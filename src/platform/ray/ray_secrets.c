@@ -19,6 +19,35 @@
 #define SAID SW_RUNNER_SAYS "secrets {"
 enum { FIRST_BYTES = 64 * 1024 };
 
+/* ---- kept until they are handed over ------------------------------------------------------- */
+
+void ray_keep_secrets(struct sw_connection *conn, const char *id, const struct sw_secrets *secrets)
+{
+    struct ray_connection *ray = ray_of(conn);
+
+    pthread_mutex_lock(&ray->kept_lock);
+    sw_secrets_drop_owned(ray->kept, id);
+    sw_secrets_add_owned(ray->kept, id, secrets);
+    pthread_mutex_unlock(&ray->kept_lock);
+}
+
+struct sw_secrets *ray_kept_secrets(struct sw_connection *conn, const char *id)
+{
+    struct ray_connection *ray = ray_of(conn);
+    struct sw_secrets *found;
+
+    pthread_mutex_lock(&ray->kept_lock);
+    found = sw_secrets_owned(ray->kept, id);
+    pthread_mutex_unlock(&ray->kept_lock);
+    if (found && sw_secrets_count(found) == 0) {
+        sw_secrets_free(found);
+        return NULL;
+    }
+    return found;
+}
+
+/* ---- handing over --------------------------------------------------------------------------- */
+
 static char *helper_name(const char *submission)
 {
     return sw_format("%s-secrets", submission);
@@ -31,8 +60,8 @@ bool ray_wants_secrets(const json_t *job, const json_t *all, const struct sw_job
     sw_autofree char *name = helper_name(ray_name(ref->id, ref->attempt).text);
     enum sw_state helper = ray_state(sw_json_str(json_object_get(all, name), "status"));
 
-    return ray_state(sw_json_str(job, "status")) == SW_RUNNING && entrypoint && strstr(entrypoint, RAY_SEALED) &&
-           (!json_object_get(all, name) || helper == SW_ERROR);
+    return ray_state(sw_json_str(job, "status")) == SW_RUNNING && entrypoint &&
+           strstr(entrypoint, RAY_SEALED) && (!json_object_get(all, name) || helper == SW_ERROR);
 }
 
 static int take_first(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
@@ -54,7 +83,8 @@ static json_t *what_was_said(struct sw_connection *conn, const json_t *job, cons
     const char *line, *end;
     sw_auto(json) json_t *said = NULL;
 
-    ray_ask(conn, &(struct sw_rest_call){ .path = path, .sink = take_first, .sink_context = &log }, NULL, NULL);
+    ray_ask(conn, &(struct sw_rest_call){ .path = path, .sink = take_first, .sink_context = &log }, NULL,
+            NULL);
     line = strstr(sw_buf_text(&log), SAID);
     end = line ? strchr(line, '\n') : NULL;
     if (!end)
@@ -108,15 +138,17 @@ int ray_hand_secrets(struct sw_connection *conn, const struct sw_observation *se
     sw_auto(json) json_t *said = job ? what_was_said(conn, job, seen->job.id) : NULL;
     sw_autofree char *helper = helper_name(name.text), *command = NULL;
     sw_auto(ray_package) struct ray_package package = { .bytes = NULL };
+    sw_auto(sw_secrets) struct sw_secrets *kept = ray_kept_secrets(conn, seen->job.id);
     const char *to = sw_json_str(said, "to"), *key = sw_json_str(said, "key");
 
     if (!job)
         return -1;
-    if (!said)
+    if (!said || (!secrets && !kept))
         return 0;
     if (!key || !is_plain_path(to))
         return sw_fail(err, SW_E_REFUSED, "the runner's words about its secrets are damaged");
-    if (pack_sealed(key, secrets, &package, err) < 0 || ray_package_send(conn, &package, err) < 0)
+    if (pack_sealed(key, secrets ? secrets : kept, &package, err) < 0 ||
+        ray_package_send(conn, &package, err) < 0)
         return -1;
     forget_helper(conn, helper);
     command = sw_format("cp sealed %s/sealed.new && mv %s/sealed.new %s/sealed", to, to, to);

@@ -32,7 +32,8 @@ static const struct failure {
     const char *reason, *note;
 } failures[] = {
     { "JOB_ENTRYPOINT_COMMAND_START_ERROR", NULL, SW_REASON_START, "Ray could not start the driver" },
-    { "RUNTIME_ENV_SETUP_FAILURE", "_ray_pkg_", SW_REASON_LOST, "the cluster no longer has the job's package" },
+    { "RUNTIME_ENV_SETUP_FAILURE", "_ray_pkg_", SW_REASON_LOST,
+      "the cluster no longer has the job's package" },
     { "RUNTIME_ENV_SETUP_FAILURE", NULL, SW_REASON_PREPARE, "Ray could not make its runtime environment" },
     { "JOB_SUPERVISOR_ACTOR_START_TIMEOUT", "entrypoint's specified resources", SW_REASON_NOT_STARTED,
       "the cluster had no resources for the driver within its limit" },
@@ -92,8 +93,8 @@ static int exit_code_of(const json_t *job)
 /* Ray has it, and no driver of it was ever started. */
 static void read_stuck(struct sw_observation *seen)
 {
-    sw_jobs_say(seen, SW_ERROR, SW_REASON_LOST, "Ray has the job and never started its driver: its submit was "
-                "cut off inside the cluster");
+    sw_jobs_say(seen, SW_ERROR, SW_REASON_LOST, "Ray has the job and never started its driver: its submit "
+                "was cut off inside the cluster");
 }
 
 static void read_end(const json_t *job, enum sw_state state, struct sw_observation *seen)

@@ -115,6 +115,8 @@ int ray_submit(struct sw_connection *conn, const struct sw_plan *plan, int attem
         ray_package_send(conn, &package, err) < 0)
         return -1;
     body = ray_render_body(plan, attempt, package.name, env, sw_secrets_count(secrets) > 0, start_by_ms);
+    if (sw_secrets_count(secrets) > 0)
+        ray_keep_secrets(conn, plan->job_id, secrets);
     if (post(conn, plan, attempt, body, err) < 0)
         return -1;
     sw_jobs_receipt(out, ray_name(plan->job_id, attempt).text, NULL);

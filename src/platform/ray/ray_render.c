@@ -217,17 +217,17 @@ static json_t *metadata_of(const struct sw_plan *plan, int attempt)
 }
 
 /* The loader's name tells the shell which processor it is, without another process: a stop that comes while
- * one runs would wait for it in a container where no process reaps orphans. */
+ * one runs would wait for it in a container where no process reaps orphans. Of Ray 2.52 a package loses
+ * the modes of its files. */
 static char *entrypoint_of(const struct sw_plan *plan, bool sealed, int64_t start_by_ms)
 {
     const char *arch = ray_job_options(plan->options).arch;
     bool any = sw_text_same(arch, "auto");
 
-    return sw_format("%sexec %s" RAY_OWN_FOLDER "/slipway-runner-%s%s all --under ray --start-by %lld%s "
-                     RAY_OWN_FOLDER "/payload.json",
+    return sw_format("%sr=" RAY_OWN_FOLDER "/slipway-runner-%s; [ -x $r ] || chmod 755 $r; "
+                     "exec $r all --under ray --start-by %lld%s " RAY_OWN_FOLDER "/payload.json",
                      any ? "a=aarch64; [ -e /lib64/ld-linux-x86-64.so.2 ] && a=x86_64; " : "",
-                     any ? "\"" : "", any ? "$a" : arch, any ? "\"" : "", (long long)start_by_ms,
-                     sealed ? " " RAY_SEALED : "");
+                     any ? "$a" : arch, (long long)start_by_ms, sealed ? " " RAY_SEALED : "");
 }
 
 static json_t *runtime_env_of(const struct sw_plan *plan, const char *package, json_t *env)

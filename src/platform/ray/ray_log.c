@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "core/state.h"
 
-enum { AT_ONCE = 4 * 1024 * 1024, A_MOMENT_MS = 5, PATIENCE_MS = 120000 };
+enum { AT_ONCE = 4 * 1024 * 1024, A_MOMENT_MS = 5, SILENCE_MS = 1000 };
 
 static enum sw_log_life life_of(const json_t *job)
 {
@@ -83,6 +83,7 @@ struct log_socket {
     struct sw_websocket *ws;
     struct ray_text text;
     size_t bytes;                    /* that came since the last call */
+    int64_t heard_ms;                /* when the last one came, or its job was asked for */
 };
 
 static void socket_close(void *stream)
@@ -140,6 +141,20 @@ static int take_frame(void *context, const char *bytes, size_t length)
     return ray_text_feed(&socket->text, bytes, length);
 }
 
+/* The socket may be far behind a job that is over: then the rest is read from the file. */
+static bool has_ended(struct sw_connection *conn, const struct sw_jobref *ref, struct log_socket *socket)
+{
+    sw_auto(json) json_t *job = NULL;
+
+    if (ref->finished)
+        return true;
+    if (sw_monotonic_ms() - socket->heard_ms < SILENCE_MS)
+        return false;
+    socket->heard_ms = sw_monotonic_ms();
+    job = ray_get(conn, ray_name(ref->id, ref->attempt).text, NULL);
+    return job && ray_is_over(job);
+}
+
 static int follow(struct sw_connection *conn, const struct sw_jobref *ref, struct sw_log_cursor *cursor,
                   const struct sw_log_sink *sink, struct sw_error *err)
 {
@@ -163,7 +178,9 @@ static int follow(struct sw_connection *conn, const struct sw_jobref *ref, struc
     } while (how == 0 && socket->bytes > before && socket->bytes < AT_ONCE);
     if (how < 0)
         return sw_fail(err, SW_E_INTERRUPTED, "the reader closed the log");
-    return how > 0 ? 0 : SW_LOG_STAYS_OPEN;
+    if (socket->bytes > 0)
+        socket->heard_ms = sw_monotonic_ms();
+    return how > 0 || (socket->bytes == 0 && has_ended(conn, ref, socket)) ? 0 : SW_LOG_STAYS_OPEN;
 }
 
 int ray_log_fetch(struct sw_connection *conn, const struct sw_jobref *ref, int replica,

@@ -34,6 +34,15 @@ class Head:
         self.process = None
 
     def start(self):
+        """On a busy machine Ray gives up on itself after half a minute: then once more."""
+        for last in (False, False, True):
+            self.begin()
+            if self.wait(last):
+                break
+            self.kill()
+        return self
+
+    def begin(self):
         p = self.first
         # A clean one: a process that names a case's folder counts as one of its jobs'.
         environment = {"PATH": self.ray + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME": self.folder, "RAY_USAGE_STATS_ENABLED": "0",
@@ -41,7 +50,7 @@ class Head:
         if self.token:
             environment.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=self.token)
         slots = {f"slot{i}": 1 for i in range(64)}
-        self.log = open(self.folder + "/head.log", "ab")
+        self.log = open(self.folder + "/head.log", "wb")
         self.process = subprocess.Popen(
             [self.ray + "/bin/ray", "start", "--head", "--block", "--disable-usage-stats", "--node-ip-address=127.0.0.1", f"--port={p}",
              "--dashboard-host=127.0.0.1", f"--dashboard-port={p + 1}", f"--dashboard-agent-listen-port={p + 2}",
@@ -50,8 +59,6 @@ class Head:
              f"--min-worker-port={p + 10}", f"--max-worker-port={p + BLOCK - 1}", f"--temp-dir={self.folder}/t",
              f"--num-cpus={self.cpus}", f"--num-gpus={self.gpus}", "--object-store-memory=80000000", f"--resources={json.dumps(slots)}"],
             env=environment, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True)
-        self.wait()
-        return self
 
     def get(self, path, timeout=10):
         request = urllib.request.Request(self.url + path)
@@ -60,8 +67,8 @@ class Head:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)
 
-    def wait(self):
-        """Until it lists jobs and its agent is there."""
+    def wait(self, last):
+        """Until it lists jobs, its agent is there, and Ray says that it has started. False: it failed; `last`: that is the end."""
         until = time.monotonic() + START_S
         while time.monotonic() < until:
             if self.process.poll() is not None:
@@ -69,9 +76,13 @@ class Head:
             try:
                 self.get("/api/jobs/")
                 with socket.create_connection(("127.0.0.1", self.first + 2), 2):
-                    return
+                    if "Ray runtime started" in open(self.folder + "/head.log", errors="replace").read():
+                        return True
             except OSError:
-                time.sleep(0.2)
+                pass
+            time.sleep(0.2)
+        if not last:
+            return False
         sys.stdout.write(open(self.folder + "/head.log", errors="replace").read()[-4000:])
         raise SystemExit("the Ray head did not start")
 

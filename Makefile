@@ -45,6 +45,7 @@ bench: build     ## measure start-up, submit, ps, refresh and many jobs at once 
 	@bench/watcher $(BUILD)
 	@scripts/setup test
 	@bench/kubernetes $(BUILD)
+	@bench/ray $(BUILD)
 
 bench-storage: build ## measure object transfer beside curl, s5cmd, rclone and awscli
 	@scripts/setup bench

@@ -33,6 +33,7 @@ static const struct {
     { SW_DUTY_QUEUE,  "queue",  "a waiting job does not start" },
     { SW_DUTY_LOG,    "log",    "the log may be lost" },
     { SW_DUTY_CANCEL, "cancel", "an unconfirmed cancel is not repeated" },
+    { SW_DUTY_SECRETS, "secrets", "secrets are not handed over" },
 };
 
 int api_duties(const struct sw_plan *plan, const struct sw_platform *platform)
@@ -43,7 +44,10 @@ int api_duties(const struct sw_plan *plan, const struct sw_platform *platform)
            (json_object_size(plan->hooks) || json_object_size(plan->notify) ? SW_DUTY_HOOK : 0) |
            (json_object_size(plan->guard) && !platform->guards ? SW_DUTY_GUARD : 0) |
            (platform->queues && (plan->gpus > 0 || plan->nodes > 1) ? SW_DUTY_QUEUE : 0) |
-           (platform->log_fetch ? SW_DUTY_LOG : 0);
+           (platform->log_fetch ? SW_DUTY_LOG : 0) |
+           (platform->hand_secrets && json_array_size(plan->secrets) + json_array_size(plan->credentials) +
+                                            json_array_size(plan->settings) > 0
+                ? SW_DUTY_SECRETS : 0);
 }
 
 static json_t *names_of(int kinds)

@@ -44,6 +44,7 @@ struct sw_observation {
                                   decides. With SW_ABSENT: that attempt was announced, and never began */
     enum sw_presence presence;
     bool needs_reconcile;      /* SW_UNSEEN until reconcile() has acted; then observe() can say more */
+    bool wants_secrets;        /* it runs, and its runner waits for its secrets: hand_secrets() */
     bool leaves_secrets;       /* it is over and its secrets are still there: reconcile() removes them */
     bool by_absence;           /* present, and its end follows from its not being there any more: believed
                                   only at the place that it was sent to, like SW_ABSENT */

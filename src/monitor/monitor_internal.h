@@ -40,6 +40,10 @@ void monitor_cancel_again(struct sw_store *store, const struct sw_platform *plat
 int monitor_send(const struct sw_monitor *monitor, const struct sw_platform *platform,
                  struct sw_connection *conn, const char *const *ids, size_t count, struct sw_error *err);
 
+/* send.c: secrets to jobs whose runners wait for them. What fails is tried again after the next observe(). */
+void monitor_hand_secrets(const struct sw_monitor *monitor, const struct sw_platform *platform,
+                          struct sw_connection *conn, const struct sw_observation *seen, size_t count);
+
 /* progress.c: what the log of a job, and its runner, say about how far it is. */
 struct monitor_words {
     const struct sw_job *job;      /* borrowed */

@@ -519,6 +519,8 @@ static int follow_up(const struct poll_batch *batch, struct sw_error *err)
 
     if (send_due(batch, err) < 0)
         return -1;
+    if (batch->group->act)
+        monitor_hand_secrets(batch->monitor, platform, batch->conn, batch->seen, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
         struct poll_entry *entry = &batch->entries[i];
         const struct sw_observation *seen = &batch->seen[i];

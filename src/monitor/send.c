@@ -75,6 +75,36 @@ static int send_next(const struct sending *sending, const char *id, struct sw_er
         .warn_context = monitor->context }, &why, err);
 }
 
+static struct sw_secrets *secrets_of(const struct sw_monitor *monitor, const char *id)
+{
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sw_auto(sw_plan) struct sw_plan *plan = NULL;
+    struct sw_secrets *kept = monitor->secrets ? monitor->secrets(monitor->context, id) : NULL;
+
+    if (kept || sw_store_get(monitor->store, id, SW_COLUMNS_ALL, &job, NULL) < 0)
+        return kept;
+    plan = sw_attempt_plan(&job, NULL);
+    return plan ? sw_attempt_secrets(plan, NULL, NULL, NULL) : NULL;
+}
+
+void monitor_hand_secrets(const struct sw_monitor *monitor, const struct sw_platform *platform,
+                          struct sw_connection *conn, const struct sw_observation *seen, size_t count)
+{
+    for (size_t i = 0; platform->hand_secrets && i < count; i++) {
+        sw_auto(sw_secrets) struct sw_secrets *secrets =
+            seen[i].wants_secrets ? secrets_of(monitor, seen[i].job.id) : NULL;
+        struct sw_error why = { 0 };
+
+        if (seen[i].wants_secrets && platform->hand_secrets(conn, &seen[i], secrets, &why) < 0 &&
+            monitor->warn) {
+            sw_autofree char *text = sw_format("the secrets of '%s' cannot be handed over: %s",
+                                               seen[i].job.id, why.message);
+
+            monitor->warn(monitor->context, text);
+        }
+    }
+}
+
 static void send_one(void *context, size_t index)
 {
     const struct sending *sending = context;

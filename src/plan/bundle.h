@@ -5,6 +5,7 @@
  *     bundle_ignore.c    .gitignore, with git's meaning                    (pure)
  *     bundle_select.c    which files of the tree travel
  *     bundle_pack.c      the same files -> the same bytes: tar, gzip       (pure)
+ *     bundle_zip.c       the same as a zip                                 (pure)
  *     bundle_code.c      the block `code:` of a job
  *
  * Deterministic: names sorted, owner, group and times fixed, modes reduced to "may be run or not" and
@@ -90,6 +91,27 @@ int sw_bundle_code(const json_t *code, const char *base_dir, struct sw_bundle *o
 /* The same without packing: *what in words and *notes as above (NULL: none), both owned. */
 int sw_bundle_look(const json_t *code, const char *base_dir, char **what, json_t **notes,
                    struct sw_error *err);
+/* The files it names, and the folder they are in (owned). */
+int sw_bundle_list_code(const json_t *code, const char *base_dir, char **root, struct sw_bundle_list *out,
+                        struct sw_error *err);
+
+/* ---- zip ------------------------------------------------------------------------------------- */
+
+struct sw_zip {
+    struct sw_buf bytes, directory;
+    size_t count;
+};
+#define SW_ZIP_INIT { SW_BUF_INIT, SW_BUF_INIT, 0 }
+void sw_zip_done(struct sw_zip *zip);
+static inline void sw_zip_auto(struct sw_zip *zip) { sw_zip_done(zip); }
+/* A file of less than 4 GiB; the same files in the same order give the same bytes. */
+void sw_zip_add(struct sw_zip *zip, const char *name, unsigned mode, const void *bytes, size_t length);
+void sw_zip_end(struct sw_zip *zip);       /* after it zip->bytes is the archive */
+/* The files of the block `code:`. SW_E_SPEC: they would take more than `most` bytes; the largest are
+ * named. */
+int sw_bundle_zip(const json_t *code, const char *base_dir, size_t most, struct sw_zip *zip,
+                  struct sw_error *err);
+
 /* gzip without a time stamp: the same bytes for the same bytes. */
 void sw_gzip(const void *bytes, size_t length, struct sw_buf *out);
 

@@ -23,6 +23,17 @@ static char *root_of(const json_t *code, const char *base_dir)
     return sw_path_absolute(said ? said : ".", base_dir);
 }
 
+int sw_bundle_list_code(const json_t *code, const char *base_dir, char **root, struct sw_bundle_list *out,
+                        struct sw_error *err)
+{
+    sw_autofree char *folder = root_of(code, base_dir);
+
+    if (select_code(code, folder, out, err) < 0)
+        return -1;
+    *root = sw_take(folder);
+    return 0;
+}
+
 int sw_bundle_look(const json_t *code, const char *base_dir, char **what, json_t **notes,
                    struct sw_error *err)
 {

@@ -174,6 +174,13 @@ struct sw_platform {
      * tried again after the next observe(). Optional: nothing is ever left to do. */
     void (*reconcile)(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 
+    /* For a job that wants_secrets: where the platform has no channel for them, they are handed over when its
+     * runner is there to take them. `secrets` NULL: they are not here, unless submit() kept them in this
+     * connection. 0 also when it cannot take them yet: the next observe() says so. Optional: submit() hands
+     * them over. */
+    int (*hand_secrets)(struct sw_connection *conn, const struct sw_observation *seen,
+                        const struct sw_secrets *secrets, struct sw_error *err);
+
     /* A descriptor that becomes readable when something here may have changed, for a caller that would
      * otherwise poll; what changed, only observe() knows. The connection owns it; the caller that waited
      * reads the 8 bytes. -1: this place has no events. Optional. */

@@ -14,6 +14,7 @@ extern const struct sw_platform sw_platform_docker;
 extern const struct sw_platform sw_platform_kubernetes;
 extern const struct sw_platform sw_platform_lepton;
 extern const struct sw_platform sw_platform_local;
+extern const struct sw_platform sw_platform_ray;
 extern const struct sw_platform sw_platform_rehearsal;
 extern const struct sw_platform sw_platform_runai;
 extern const struct sw_platform sw_platform_slurm;
@@ -29,6 +30,7 @@ static const struct sw_platform *const platforms[] = {
     &sw_platform_lepton,
     &sw_platform_runai,
     &sw_platform_brev,
+    &sw_platform_ray,
     &sw_platform_rehearsal,
 #ifdef SW_TEST_PLATFORM
     &SW_TEST_PLATFORM,

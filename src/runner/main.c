@@ -16,6 +16,8 @@
  *     beside    a command that sees what the job sees (beside.c); has no payload
  *     relay     the log of a runner elsewhere, and its end as ours (relay.c); likewise
  *
+ * `--under ray` says that no container ends with us (ray.c).
+ *
  * The report is a small JSON file for our caller: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
  */
@@ -37,6 +39,7 @@ enum { PAYLOAD_MAX = 8 * 1024 * 1024, SELF_MAX = 16 * 1024 * 1024 };
 struct runner_call {                          /* the command line */
     const struct runner_mode *mode;
     const char *report, *report_only, *secrets_file, *taken_secrets, *mounted_secrets, *cleanup, *payload;
+    const char *under, *start_by, *sealed;
     int secrets_fd;
 };
 
@@ -124,7 +127,8 @@ static int usage(void)
     fprintf(stderr,
             "usage: slipway-runner prepare|run|collect|all [--report FILE | --report-only FILE]\n"
             "                      [--secrets FILE | --take-secrets FILE | --mounted-secrets FILE |\n"
-            "                       --secrets-fd NUMBER]\n"
+            "                       --secrets-fd NUMBER | --sealed-secrets wait]\n"
+            "                      [--under ray] [--start-by MILLISECONDS]\n"
             "                      [--cleanup FOLDER] PAYLOAD\n"
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--report FILE] [--log FILE:FROM]...\n"
@@ -162,6 +166,12 @@ static int read_call(int argc, char **argv, struct runner_call *call)
             call->mounted_secrets = argv[i + 1];
         else if (strcmp(argv[i], "--cleanup") == 0)
             call->cleanup = argv[i + 1];
+        else if (strcmp(argv[i], "--under") == 0)
+            call->under = argv[i + 1];
+        else if (strcmp(argv[i], "--start-by") == 0)
+            call->start_by = argv[i + 1];
+        else if (strcmp(argv[i], "--sealed-secrets") == 0)
+            call->sealed = argv[i + 1];
         else if (strcmp(argv[i], "--secrets-fd") == 0)
             call->secrets_fd = atoi(argv[i + 1]);
         else
@@ -199,6 +209,11 @@ static int go(const struct runner_call *call, struct runner_result *result, json
         return -1;
     if (call->mounted_secrets && (taken = open(call->mounted_secrets, O_RDONLY | O_CLOEXEC)) < 0)
         return sw_fail_errno(err, SW_E_CREDENTIAL, "cannot read the secrets in '%s'", call->mounted_secrets);
+    if (runner_check_start(call->start_by, err) < 0 ||
+        (call->sealed && (taken = runner_unseal_secrets(payload->job_id, err)) < 0))
+        return -1;
+    if (call->under)
+        runner_begin_under_ray();
     if (runner_take_secrets(payload, call->secrets_file, taken, err) < 0 || trust(runner, err) < 0)
         return -1;
     if (taken >= 0) {

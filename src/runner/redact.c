@@ -4,7 +4,8 @@
  *
  * Where the platform keeps the log itself (a container engine does), no later step can. It is a
  * process of its own, so that a command that prints much is never held up by a transfer of ours.
- * Without secrets there is none, and the command writes where we would.
+ * Without secrets there is none, and the command writes where we would; except under Ray, whose logs must
+ * be text.
  */
 #include "runner/runner.h"
 
@@ -21,15 +22,24 @@ enum { PIECE = 64 * 1024, LEFT_OVER_MS = 2000, LOOK_UP_MS = 200 };
 
 struct redacted_stream {
     int from, to;                 /* from -1: over */
-    struct sw_redactor *redactor;
+    struct sw_redactor *redactor; /* NULL: there are no secrets */
+    struct runner_plain_text text;
 };
 
 static void pass_on(struct redacted_stream *stream, bool last, struct sw_buf *clean)
 {
-    if (last)
+    sw_auto(sw_buf) struct sw_buf plain = SW_BUF_INIT;
+
+    if (last && stream->redactor)
         sw_redactor_flush(stream->redactor, clean);
-    if (clean->length)
-        sw_write_all(stream->to, clean->data, clean->length);
+    if (runner_is_under_ray()) {
+        runner_plain_text(&stream->text, clean->data, clean->length, &plain);
+        if (last)
+            runner_plain_text_end(&stream->text, &plain);
+    }
+    if (runner_is_under_ray() ? plain.length : clean->length)
+        sw_write_all(stream->to, runner_is_under_ray() ? plain.data : clean->data,
+                     runner_is_under_ray() ? plain.length : clean->length);
     sw_buf_clear(clean);
 }
 
@@ -39,8 +49,10 @@ static void take_some(struct redacted_stream *stream, char *piece, struct sw_buf
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (n > 0)
+    if (n > 0 && stream->redactor)
         sw_redactor_feed(stream->redactor, piece, (size_t)n, clean);
+    else if (n > 0)
+        sw_buf_add_bytes(clean, piece, (size_t)n);
     pass_on(stream, n <= 0, clean);
     if (n <= 0) {
         close(stream->from);
@@ -80,8 +92,9 @@ static void pump(struct redacted_stream streams[2])
 
 static void become_pump(const int out[2], const int err[2])
 {
-    struct redacted_stream streams[2] = { { out[0], STDOUT_FILENO, runner_redactor_new() },
-                                 { err[0], STDERR_FILENO, runner_redactor_new() } };
+    struct redacted_stream streams[2] = {
+        { .from = out[0], .to = STDOUT_FILENO, .redactor = runner_redactor_new() },
+        { .from = err[0], .to = STDERR_FILENO, .redactor = runner_redactor_new() } };
     struct sigaction end = { .sa_sigaction = on_term, .sa_flags = SA_SIGINFO };
     sigset_t none;
 
@@ -100,7 +113,7 @@ int runner_redact_begin(struct runner_redaction *redaction, struct sw_error *err
     sw_auto(sw_redactor) struct sw_redactor *needed = runner_redactor_new();
     int out[2], errors[2];
 
-    if (!needed)
+    if (!needed && !runner_is_under_ray())
         return 0;
     if (pipe2(out, O_CLOEXEC) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot create a pipe for the log");

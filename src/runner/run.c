@@ -221,6 +221,7 @@ int runner_run_command(struct runner *runner, struct runner_result *result, stru
     runner_listener_end();
     runner_redact_end(&redaction);
     runner_stop_syncer(syncer, syncer_until(runner, result));
+    runner_end_runaways();
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result->exit_code = result->signal ? 128 + result->signal : WEXITSTATUS(status);
     if (result->timed_out)

@@ -12,6 +12,8 @@
  *     run.c           the command: its signals, its end
  *     listener.c      did a signal come to us alone?
  *     terminal.c      the terminal, handed to the command
+ *     ray.c           a driver of a Ray job: no container, a log of text, sealed secrets
+ *     plain_text.c    any bytes as UTF-8 text with plain line ends             (pure)
  *     gpu.c           the GPU memory it took
  *     sync.c          outputs to their destinations, while it runs and at the end
  *     phases.c        all phases, each a process of its own
@@ -149,6 +151,24 @@ struct runner_redaction {
 int runner_redact_begin(struct runner_redaction *redaction, struct sw_error *err);
 void runner_redact_started(struct runner_redaction *redaction);  /* the command has its ends */
 void runner_redact_end(struct runner_redaction *redaction);      /* the command is over */
+
+/* plain_text.c: any bytes as UTF-8 text with plain line ends; the same text however the bytes are cut. */
+struct runner_plain_text {
+    unsigned char held[4];        /* the beginning of a character */
+    size_t length, needs;
+    bool after_cr;
+};
+void runner_plain_text(struct runner_plain_text *text, const char *bytes, size_t length, struct sw_buf *out);
+void runner_plain_text_end(struct runner_plain_text *text, struct sw_buf *out);
+
+/* ray.c */
+/* SW_E_CONFLICT: that time has passed, and another attempt has taken this one's place. */
+int runner_check_start(const char *start_by, struct sw_error *err);
+/* The secrets that a client seals for a key of ours, as a descriptor that holds them; waits for them. */
+int runner_unseal_secrets(const char *job_id, struct sw_error *err);
+void runner_begin_under_ray(void);
+bool runner_is_under_ray(void);
+void runner_end_runaways(void);   /* what the command left running */
 
 /* rank_failure.c: ranks that share a folder end when one of them fails. */
 void runner_note_failure(const struct runner *runner);           /* this rank failed */

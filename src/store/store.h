@@ -84,6 +84,7 @@ enum sw_duty {
     SW_DUTY_QUEUE = 1 << 3,          /* waiting jobs are started, other ranks are ended */
     SW_DUTY_LOG = 1 << 4,            /* the platform may forget its log */
     SW_DUTY_CANCEL = 1 << 5,         /* of sw_store_duties(): a cancel was never confirmed */
+    SW_DUTY_SECRETS = 1 << 6,        /* its runner waits for secrets that the platform cannot keep */
 };
 enum { SW_DUTIES = 6 };
 

@@ -14,7 +14,8 @@
 #include "base/auto.h"
 
 static const struct fixture *const fixtures[] = {
-    &fixture_local, &fixture_docker, &fixture_kubernetes, &fixture_lepton, &fixture_rehearsal, &fixture_rest,
+    &fixture_local, &fixture_docker, &fixture_kubernetes, &fixture_lepton, &fixture_ray,
+    &fixture_rehearsal, &fixture_rest,
     &fixture_runai, &fixture_slurm, &fixture_brev,
 };
 

@@ -78,6 +78,7 @@ extern const struct fixture fixture_docker;
 extern const struct fixture fixture_kubernetes;
 extern const struct fixture fixture_lepton;
 extern const struct fixture fixture_local;
+extern const struct fixture fixture_ray;
 extern const struct fixture fixture_rehearsal;
 extern const struct fixture fixture_rest;
 extern const struct fixture fixture_runai;

@@ -82,6 +82,18 @@ static const struct {
     { "runai.app_id", "src/platform/runai/runai_account.c" },
     { "runai.app_secret", "src/platform/runai/runai_account.c" },
     { "runai.arch", "src/platform/runai/runai_submit.c" },
+    { "ray.dashboard_port", "src/platform/ray/ray_address.c" },
+    { "ray.token_file", "src/platform/ray/ray.c" },
+    { "ray.kubeconfig", "src/platform/ray/ray_address.c" },
+    { "ray.context", "src/platform/ray/ray_address.c" },
+    { "ray.identity", "src/net/ssh.c" },
+    { "ray.ssh_config", "src/net/ssh.c", "config_file" },
+    { "ray.known_hosts", "src/net/ssh.c" },
+    { "ray.accept_new", "src/net/ssh.c" },
+    { "ray.connect_timeout", "src/net/ssh.c", "connect_ms" },
+    { "ray.keep_connection", "src/net/ssh.c", "persist_ms" },
+    { "ray.start_limit", "src/platform/ray/ray_submit.c", "start_limit_ms" },
+    { "ray.cluster_secrets", "src/platform/ray/ray_render.c" },
     { "name", "src/plan/plan.c" },
     { "retry.max", "src/diagnose/retry_decide.c" },
     { "retry.avoid_bad_nodes", "src/diagnose/retry_decide.c" },
@@ -184,10 +196,10 @@ static char *outcome(struct fixture *here, const char *platform, const char *key
     sw_request_id(made, "walk-abcdefgh", NULL);
     sw_request_set(made, "platform", platform, NULL);
     sw_request_set(made, "command", "true", NULL);
-    if (strcmp(platform, "local") != 0)
+    if (strcmp(platform, "local") != 0 && strcmp(platform, "ray") != 0)
         sw_request_set(made, "image", "busybox:1", NULL);
     sw_request_set(made, "gpus", strcmp(platform, "local") ? "2" : "0", NULL);
-    sw_request_set(made, "nodes", "2", NULL);
+    sw_request_set(made, "nodes", strcmp(platform, "ray") ? "2" : "1", NULL);
     sw_request_set(made, "config.a", "1", NULL);
     sw_buf_clear(&here->warnings);
     refused = key && sw_request_set(made, key, value, &err) < 0;

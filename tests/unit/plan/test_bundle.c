@@ -249,6 +249,45 @@ static void the_same_tree_gives_the_same_bytes(void **state)
     sw_bundle_done(&bundles[1]);
 }
 
+static void the_same_tree_gives_the_same_zip_and_programs_stay_programs(void **state)
+{
+    struct place *here = *state;
+    sw_auto(json) json_t *code = json_pack("{s:s}", "root", here->folder);
+    struct sw_zip zips[2] = { SW_ZIP_INIT, SW_ZIP_INIT };
+    sw_autofree char *path = sw_path_join(here->folder, "out/b.zip");
+
+    assert_int_equal(shell(here, "mkdir -p d/e && echo hi > d/e/f && echo 1 > z && chmod 755 z && "
+                                 "ln -s d/e/f link"), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sw_bundle_zip(code, "/", 1 << 20, &zips[i], NULL), 0);
+        sw_zip_end(&zips[i]);
+        assert_int_equal(shell(here, "touch -d @99 d/e/f z && chmod 775 z"), 0);
+    }
+    assert_int_equal(zips[0].bytes.length, zips[1].bytes.length);
+    assert_memory_equal(zips[0].bytes.data, zips[1].bytes.data, zips[0].bytes.length);
+    assert_int_equal(shell(here, "mkdir out"), 0);
+    assert_int_equal(sw_file_write(path, zips[0].bytes.data, zips[0].bytes.length, 0600, NULL), 0);
+    assert_int_equal(shell(here, "cd out && "
+                                 "python3 -c 'import zipfile as z; a = z.ZipFile(\"b.zip\"); "
+                                 "a.extractall(); "
+                                 "assert a.getinfo(\"z\").external_attr >> 16 == 0o100755' && "
+                                 "cmp d/e/f ../d/e/f && cmp link ../d/e/f"), 0);
+    sw_zip_done(&zips[0]);
+    sw_zip_done(&zips[1]);
+}
+
+static void a_zip_that_is_too_large_names_the_largest_files(void **state)
+{
+    struct place *here = *state;
+    sw_auto(json) json_t *code = json_pack("{s:s}", "root", here->folder);
+    sw_auto(sw_zip) struct sw_zip zip = SW_ZIP_INIT;
+    struct sw_error err = { 0 };
+
+    assert_int_equal(shell(here, "dd if=/dev/urandom of=weights.bin bs=1M count=11 status=none"), 0);
+    assert_int_equal(sw_bundle_zip(code, "/", 10 << 20, &zip, &err), -1);
+    assert_non_null(strstr(err.message, "weights.bin (11"));
+}
+
 /* Every path of a tree, by us and by git. */
 static void git_and_we_agree_on_what_is_ignored(void **state)
 {
@@ -322,6 +361,8 @@ int main(void)
         CLAIM(only_the_active_recipe_travels),
         CLAIM(what_is_too_large_is_named),
         CLAIM(the_same_tree_gives_the_same_bytes),
+        CLAIM(the_same_tree_gives_the_same_zip_and_programs_stay_programs),
+        CLAIM(a_zip_that_is_too_large_names_the_largest_files),
         CLAIM(git_and_we_agree_on_what_is_ignored),
         cmocka_unit_test(patterns_match_as_git_has_it),
     };

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ray_submit.c - one attempt becomes one submission.
+ *
+ *     the package   GET /api/packages/gcs/NAME, and PUT where it is missing
+ *     the job       POST /api/jobs/
+ *
+ * A submission id can be used once, but Ray says so with 500, as it says everything: after any POST that
+ * failed the id is asked for, and only its answer decides. Secrets do not travel here (ray_secrets.c).
+ */
+#include "platform/ray/ray_internal.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/payload.h"
+#include "platform/kit/sending.h"
+
+enum { AGENT_MS = 60000, PAUSE_MS = 1000 };      /* a head that has just started has no agent yet */
+#define LATER "try again later"
+
+int ray_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+{
+    (void)conn;
+    return ray_check(plan, err);
+}
+
+static const char *where_it_runs(const struct sw_plan *plan)
+{
+    return ray_takes_resources(plan)
+               ? "the driver takes resources of the cluster, and any node that has them may run it"
+               : "the driver takes no resources: it runs on the head node and sees all of its GPUs";
+}
+
+/* The package's name follows from its bytes, which are made when it is sent. */
+json_t *ray_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(json) json_t *env = NULL, *body = NULL;
+    sw_auto(sw_payload) struct sw_payload *payload = NULL;
+    sw_autofree char *text = NULL;
+
+    (void)conn;
+    if (ray_check(plan, err) < 0 || !(payload = ray_payload(plan, 1, &env, err)))
+        return NULL;
+    body = ray_render_body(plan, 1, "_ray_pkg_HASH.zip", env, sw_sends_secrets(plan), 0);
+    text = sw_json_dump_pretty(body);
+    return json_pack("[{s:s,s:s},{s:s,s:s}]", "what", "where the driver runs", "text", where_it_runs(plan),
+                     "what", "POST /api/jobs/", "text", text);
+}
+
+static bool is_ours(const json_t *job, const struct sw_plan *plan, int attempt)
+{
+    sw_autofree char *number = sw_format("%d", attempt);
+
+    return sw_text_same(ray_mark(job, SW_MARK_ID), plan->job_id) &&
+           sw_text_same(ray_mark(job, SW_MARK_ATTEMPT), number);
+}
+
+/* `why`: what the POST said. */
+static int find_sent(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                     const struct sw_error *why, int status, struct sw_error *err)
+{
+    struct sw_error unseen = { 0 };
+    sw_auto(json) json_t *job = ray_get(conn, ray_name(plan->job_id, attempt).text, &unseen);
+
+    if (job && is_ours(job, plan, attempt))
+        return 0;
+    if (job)
+        return sw_fail(err, SW_E_CONFLICT, "the cluster has another job '%s'",
+                       ray_name(plan->job_id, attempt).text);
+    sw_pass(err, why);
+    if (unseen.code == SW_E_NOT_FOUND && status >= 500 && err)
+        err->code = SW_E_REFUSED;            /* it answered, and has no such job */
+    return -1;
+}
+
+static int post_once(struct sw_connection *conn, const struct sw_plan *plan, int attempt, const json_t *body,
+                     struct sw_error *err)
+{
+    sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
+    struct sw_error why = { 0 };
+
+    if (ray_ask(conn, &(struct sw_rest_call){ .method = "POST", .path = "/api/jobs/", .json = body,
+                                              .seen = &seen }, NULL, &why) == 0)
+        return 0;
+    return why.code == SW_E_CREDENTIAL ? sw_pass(err, &why)
+                                       : find_sent(conn, plan, attempt, &why, seen.status, err);
+}
+
+static int post(struct sw_connection *conn, const struct sw_plan *plan, int attempt, const json_t *body,
+                struct sw_error *err)
+{
+    int64_t until_ms = sw_monotonic_ms() + AGENT_MS;
+    struct sw_error why = { 0 };
+
+    while (post_once(conn, plan, attempt, body, &why) < 0) {
+        if (why.code != SW_E_REFUSED || !strstr(why.message, LATER) || sw_monotonic_ms() > until_ms)
+            return sw_pass(err, &why);
+        why = (struct sw_error){ 0 };
+        sw_sleep_ms(PAUSE_MS);
+    }
+    return 0;
+}
+
+int ray_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+               const struct sw_secrets *secrets, struct sw_submission *out, struct sw_error *err)
+{
+    int64_t start_by_ms = sw_now_ms() + ray_job_options(plan->options).start_limit_ms;
+    sw_auto(json) json_t *env = NULL, *body = NULL;
+    sw_auto(sw_payload) struct sw_payload *payload = ray_payload(plan, attempt, &env, err);
+    sw_auto(ray_package) struct ray_package package = { .bytes = NULL };
+
+    if (!payload || ray_package_make(conn, plan, payload, attempt, &package, err) < 0 ||
+        ray_package_send(conn, &package, err) < 0)
+        return -1;
+    body = ray_render_body(plan, attempt, package.name, env, sw_secrets_count(secrets) > 0, start_by_ms);
+    if (sw_secrets_count(secrets) > 0)
+        ray_keep_secrets(conn, plan->job_id, secrets);
+    if (post(conn, plan, attempt, body, err) < 0)
+        return -1;
+    sw_jobs_receipt(out, ray_name(plan->job_id, attempt).text, NULL);
+    json_object_set_new(out->details, "package", json_string(package.name));
+    return 0;
+}

@@ -9,7 +9,7 @@
  *     sw_unseal(key, bytes)
  *
  * A new key pair for each message on either side (X25519), a key of the two (HKDF-SHA256 over the shared
- * secret and both public keys), AES-256-GCM. All of it is mbedTLS's; docs/decisions/0072 says why. Who can
+ * secret and both public keys), AES-256-GCM. All of it is mbedTLS's; docs/decisions/0073 says why. Who can
  * change what the receiver prints can make the sender seal for another key: it protects from readers.
  */
 #ifndef SW_NET_SEAL_H

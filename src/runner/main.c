@@ -16,7 +16,7 @@
  *     beside    a command that sees what the job sees (beside.c); has no payload
  *     relay     the log of a runner elsewhere, and its end as ours (relay.c); likewise
  *
- * `--under ray` says that no container ends with us (ray.c).
+ * `--under ray` says that no container ends with us (under_ray.c).
  *
  * The report is a small JSON file for our caller: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).

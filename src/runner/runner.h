@@ -12,7 +12,7 @@
  *     run.c           the command: its signals, its end
  *     listener.c      did a signal come to us alone?
  *     terminal.c      the terminal, handed to the command
- *     ray.c           a driver of a Ray job: no container, a log of text, sealed secrets
+ *     under_ray.c     a driver of a Ray job: no container, a log of text, sealed secrets
  *     plain_text.c    any bytes as UTF-8 text with plain line ends             (pure)
  *     gpu.c           the GPU memory it took
  *     sync.c          outputs to their destinations, while it runs and at the end
@@ -161,7 +161,7 @@ struct runner_plain_text {
 void runner_plain_text(struct runner_plain_text *text, const char *bytes, size_t length, struct sw_buf *out);
 void runner_plain_text_end(struct runner_plain_text *text, struct sw_buf *out);
 
-/* ray.c */
+/* under_ray.c */
 /* SW_E_CONFLICT: that time has passed, and another attempt has taken this one's place. */
 int runner_check_start(const char *start_by, struct sw_error *err);
 /* The secrets that a client seals for a key of ours, as a descriptor that holds them; waits for them. */

@@ -25,7 +25,7 @@ class Head:
     def __init__(self, version=NEWEST, cpus=4, gpus=1, token=None, first=None, environment=None):
         self.ray = os.path.join(PEERS, "ray-" + version)
         if not os.path.exists(self.ray + "/installed"):
-            print(f"Ray {version} is not installed (tests/ray/build-peers)")
+            print(f"Ray {version} is not installed (tests/ray/build-ray)")
             raise SystemExit(77)
         self.folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
         self.cpus, self.gpus, self.token, self.more = cpus, gpus, token, environment or {}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ray_secrets.c - secrets, sealed for the runner that waits for them (docs/decisions/0072).
+ * ray_secrets.c - secrets, sealed for the runner that waits for them (docs/decisions/0073).
  *
  * The runner says its public key in its log, before the user's first line. Here the secrets are sealed for
  * that key and packed; the package is brought to the driver's node by a submission of its own, which is held

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ray.c - the runner as the driver of a Ray job.
+ * under_ray.c - the runner as the driver of a Ray job.
  *
  * No container ends with us: what the command left running becomes our child (a subreaper's) and is ended
  * when the command is. The log is a file that Ray reads as text. An attempt that Ray starts after its time
  * was given up before, and its successor may run: it ends itself.
  *
  * Ray keeps nothing secret. So we make a key, say its public half in our log, and wait for a file in a folder
- * of our own, which a client seals for that key and has brought there (docs/decisions/0072).
+ * of our own, which a client seals for that key and has brought there (docs/decisions/0073).
  */
 #include "runner/runner.h"
 

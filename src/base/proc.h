@@ -53,6 +53,9 @@ struct sw_start_failure {
 pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why), void *context,
                     struct sw_start_failure *why, struct sw_error *err);
 
+/* In `become`: these descriptors are the program's first three, and Ctrl-C and Ctrl-\ reach it. */
+void sw_proc_take_fds(const int fds[3]);
+
 /* Start a program that outlives us and has nothing of ours: a session of its own, no descriptor, the root
  * folder, umask 077, no signal blocked. `environment` NULL: ours. 0; -1: no process could be made.
  * Whether the program was there, its start does not tell. */

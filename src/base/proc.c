@@ -137,6 +137,15 @@ static void become_detached(const char *program, char *const argv[], char *const
     _exit(127);
 }
 
+void sw_proc_take_fds(const int fds[3])
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
+    for (int fd = 0; fd < 3; fd++)
+        if (fds[fd] != fd)
+            dup2(fds[fd], fd);
+}
+
 int sw_proc_detach(const char *program, char *const argv[], char *const environment[], struct sw_error *err)
 {
     pid_t child = fork();

@@ -53,6 +53,9 @@ struct sw_start_failure {
 pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why), void *context,
                     struct sw_start_failure *why, struct sw_error *err);
 
+/* In `become`: these descriptors are the program's first three, and Ctrl-C and Ctrl-\ reach it. */
+void sw_proc_take_fds(const int fds[3]);
+
 /* Start a program that outlives us and has nothing of ours: a session of its own, no descriptor, the root
  * folder, umask 077, no signal blocked. `environment` NULL: ours. 0; -1: no process could be made.
  * Whether the program was there, its start does not tell. */
@@ -71,9 +74,17 @@ void sw_host_name(char out[SW_HOST_SIZE]);       /* without its domain */
  * started. `output` is allocated once, so that growing leaves no copy of a secret behind. */
 int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, int *status,
                 struct sw_error *err);
-/* The same with another size and time; of too long an answer `output` has the beginning. */
-int sw_proc_ask_within(char *const argv[], const char *input, size_t most, int64_t patience_ms,
-                       struct sw_buf *output, int *status, struct sw_error *err);
+
+/* The same in two steps, so that several programs are asked at once. `environment` NULL: ours. */
+struct sw_proc_asking {
+    pid_t pid;
+    int from;
+};
+int sw_proc_ask_begin(char *const argv[], char *const environment[], const char *input,
+                      struct sw_proc_asking *asking, struct sw_error *err);
+/* Its exit status, or -1, as above; of too long an answer `output` has the beginning. Every one that began
+ * is ended. */
+int sw_proc_ask_end(struct sw_proc_asking *asking, size_t most, int64_t deadline_ms, struct sw_buf *output);
 
 /* A helper program of ours ("slipway-supervisor"), owned path: $SLIPWAY_LIBEXEC_DIR, beside the
  * running program, ../libexec/slipway from it, or where it was installed. Start it with `name` as

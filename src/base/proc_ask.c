@@ -20,7 +20,8 @@ enum { ANSWER_MAX = 65536, PATIENCE_MS = 30000 };
 
 extern char **environ;
 
-static pid_t start(char *const argv[], int input, int output, struct sw_error *err)
+static pid_t start(char *const argv[], char *const environment[], int input, int output,
+                   struct sw_error *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -39,7 +40,8 @@ static pid_t start(char *const argv[], int input, int output, struct sw_error *e
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &pipes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, environ);
+    failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv,
+                          environment ? environment : environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (failed) {
@@ -50,10 +52,8 @@ static pid_t start(char *const argv[], int input, int output, struct sw_error *e
 }
 
 /* All of its output. -1: it takes too long, or is too much. */
-static int read_output(int fd, size_t most, int64_t patience_ms, struct sw_buf *out)
+static int read_output(int fd, size_t most, int64_t deadline_ms, struct sw_buf *out)
 {
-    int64_t deadline_ms = sw_monotonic_ms() + patience_ms;
-
     sw_buf_reserve(out, most);               /* once, so that growing leaves no copy behind */
     while (out->length < most) {
         struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -86,17 +86,10 @@ static int wait_for_end(pid_t pid, bool answered)
     return answered && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, int *status,
-                struct sw_error *err)
-{
-    return sw_proc_ask_within(argv, input, ANSWER_MAX, PATIENCE_MS, output, status, err);
-}
-
-int sw_proc_ask_within(char *const argv[], const char *input, size_t most, int64_t patience_ms,
-                       struct sw_buf *output, int *status, struct sw_error *err)
+int sw_proc_ask_begin(char *const argv[], char *const environment[], const char *input,
+                      struct sw_proc_asking *asking, struct sw_error *err)
 {
     int to[2], from[2];
-    pid_t pid;
 
     /* A socket, because a program that ends without reading its input must not raise SIGPIPE here. */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to) < 0)
@@ -106,14 +99,33 @@ int sw_proc_ask_within(char *const argv[], const char *input, size_t most, int64
         close(to[1]);
         return sw_fail_errno(err, SW_E_IO, "%s", argv[0]);
     }
-    pid = start(argv, to[0], from[1], err);
+    asking->pid = start(argv, environment, to[0], from[1], err);
+    asking->from = from[0];
     close(to[0]);
     close(from[1]);
-    if (pid > 0)
+    if (asking->pid > 0)
         (void)!send(to[1], input, strlen(input), MSG_NOSIGNAL);
+    else
+        close(from[0]);
     close(to[1]);
-    if (pid > 0)
-        *status = wait_for_end(pid, read_output(from[0], most, patience_ms, output) == 0);
-    close(from[0]);
-    return pid > 0 ? 0 : -1;
+    return asking->pid > 0 ? 0 : -1;
+}
+
+int sw_proc_ask_end(struct sw_proc_asking *asking, size_t most, int64_t deadline_ms, struct sw_buf *output)
+{
+    int status = wait_for_end(asking->pid, read_output(asking->from, most, deadline_ms, output) == 0);
+
+    close(asking->from);
+    return status;
+}
+
+int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, int *status,
+                struct sw_error *err)
+{
+    struct sw_proc_asking asking;
+
+    if (sw_proc_ask_begin(argv, NULL, input, &asking, err) < 0)
+        return -1;
+    *status = sw_proc_ask_end(&asking, ANSWER_MAX, sw_monotonic_ms() + PATIENCE_MS, output);
+    return 0;
 }

@@ -3,12 +3,11 @@
  * ssh_terminal.c - a command on the terminal of our caller, through the shared connection (ssh.h).
  *
  * The ssh client knows best how to hand a terminal over, so it gets the caller's own. Unlike every other
- * child of ours it stays in the process group that the terminal belongs to.
+ * process that this library starts, it stays in the process group that the terminal belongs to.
  */
 #include "net/ssh_internal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,11 +22,7 @@ static void become_client(void *context, struct sw_start_failure *why)
 {
     const struct on_terminal *client = context;
 
-    signal(SIGINT, SIG_DFL);
-    signal(SIGQUIT, SIG_DFL);
-    for (int fd = 0; fd < 3; fd++)
-        if (client->fds[fd] != fd)
-            dup2(client->fds[fd], fd);
+    sw_proc_take_fds(client->fds);
     execvp(client->argv[0], client->argv);
     why->error = errno;
 }

@@ -70,8 +70,8 @@ struct sw_bundle_rules {
 
 int sw_bundle_select(const struct sw_bundle_rules *rules, struct sw_bundle_list *out,
                      struct sw_error *err);
-/* Names that usually hold a credential: patterns, folders end in '/'; static, ends with NULL. */
-extern const char *const sw_credential_names[];
+/* Does a file of this name, or in such a folder, usually hold a credential? */
+bool sw_bundle_is_secret(const char *path);
 /* "3 files, 1.2 MiB; large: weights.bin (1.1 MiB)": for people; owned. */
 char *sw_bundle_describe(const struct sw_bundle_list *list);
 

@@ -11,6 +11,7 @@
  */
 #include "plan/bundle.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static const char *const never[] = {
     ".vscode", ".cache", ".eggs", ".slipway",
 };
 
-const char *const sw_credential_names[] = {
+static const char *const credential_names[] = {
     ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
     ".git-credentials", ".pypirc", ".npmrc", ".dockercfg", ".s3cfg", ".boto", "*.kubeconfig",
@@ -84,9 +85,27 @@ static bool fits_one(const char *const *patterns, const char *name, bool is_fold
     return false;
 }
 
+/* In capitals, too: ".ENV", "server.KEY". */
 static bool is_secret(const char *name, bool is_folder)
 {
-    return fits_one(sw_credential_names, name, is_folder) && !fits_one(harmless, name, is_folder);
+    sw_autofree char *small = sw_strdup(name);
+
+    for (char *at = small; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return fits_one(credential_names, small, is_folder) && !fits_one(harmless, small, is_folder);
+}
+
+bool sw_bundle_is_secret(const char *path)
+{
+    sw_autofree char *copy = sw_strdup(path);
+    char *name = copy, *slash;
+
+    for (; (slash = strchr(name, '/')); name = slash + 1) {
+        *slash = '\0';
+        if (is_secret(name, true))
+            return true;
+    }
+    return is_secret(name, false);
 }
 
 /* Does `include` name this file, or one in this folder, letter for letter? */

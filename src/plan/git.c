@@ -4,8 +4,7 @@
  *
  * A repository's own configuration may name programs (filters, monitors, other diffs), and it comes with the
  * folder. So git is shown a repository of ours instead, which is empty, and the other's objects and index
- * by their
- * paths. Submodules have a configuration of their own: git looks at their commit alone.
+ * by their paths. Submodules have a configuration of their own: git looks at their commit alone.
  */
 #include "plan/git.h"
 
@@ -20,7 +19,8 @@
 #include "base/text.h"
 #include "plan/bundle.h"
 
-enum { FILE_MAX = 4096, REFS_MAX = 16 * 1024 * 1024, SHA1_HEX = 40, SHA256_HEX = 64, PATIENCE_MS = 8000 };
+enum { FILE_MAX = 4096, REFS_MAX = 16 * 1024 * 1024, SHA1_HEX = 40, SHA256_HEX = 64, PATIENCE_MS = 8000,
+       PATHS_MAX = 1000, PATHS_BYTES_MAX = 96 * 1024 };
 
 struct git_place {
     char *own, *shared;              /* .git of this work tree, and of all of them */
@@ -177,8 +177,9 @@ static char *variable(const char *name)
     return sw_format("%s=%s", name, value ? value : "");
 }
 
-/* 0: it said all; 1: more than fits; -1: nothing that can be used. `words` ends with NULL. */
-static int ask_git(const struct git_asking *ask, const char *const words[], struct sw_buf *out)
+/* `words` and `paths` end with NULL. -1: git was not asked. */
+static int begin(const struct git_asking *ask, const char *const words[], const char *const paths[],
+                 struct sw_proc_asking *asking)
 {
     sw_autofree char *objects = sw_format("GIT_OBJECT_DIRECTORY=%s/objects", ask->place->shared);
     sw_autofree char *index = sw_format("GIT_INDEX_FILE=%s/index", ask->place->own);
@@ -186,72 +187,127 @@ static int ask_git(const struct git_asking *ask, const char *const words[], stru
     sw_autofree char *tree = sw_format("--work-tree=%s", ask->root);
     sw_autofree char *path = variable("PATH"), *home = variable("HOME"),
         *config = variable("XDG_CONFIG_HOME");
-    const char *argv[96] = {
-        "env", "-i", path, home, config, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-        "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", objects, index, "git", "-C",
-            ask->root, folder, tree };
-    size_t count = 17;
-    int64_t left_ms = ask->deadline_ms - sw_monotonic_ms();
-    int status = -1;
+    const char *const environment[] = {
+        path, home, config, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_OPTIONAL_LOCKS=0",
+        "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", objects, index, NULL };
+    const char *argv[32 + PATHS_MAX] = { "git", "-C", ask->root, folder, tree, "--literal-pathspecs" };
+    size_t count = 6;
 
-    for (; *words && count + 1 < SW_COUNT(argv); words++)
+    for (; *words && count < 32; words++)
         argv[count++] = *words;
-    if (*words || left_ms <= 0 ||
-        sw_proc_ask_within((char *const *)argv, "", SW_GIT_DIFF_MAX, left_ms, out, &status, NULL) < 0)
-        return -1;
+    for (; *paths && count + 1 < SW_COUNT(argv); paths++)
+        argv[count++] = *paths;
+    return sw_proc_ask_begin((char *const *)argv, (char *const *)environment, "", asking, NULL);
+}
+
+/* 0: it said all; 1: more than fits; -1: nothing that can be used. */
+static int end(const struct git_asking *ask, struct sw_proc_asking *asking, struct sw_buf *out)
+{
+    int status = sw_proc_ask_end(asking, SW_GIT_DIFF_MAX, ask->deadline_ms, out);
+
     return status == 0 ? 0 : status < 0 && out->length >= SW_GIT_DIFF_MAX ? 1 : -1;
 }
 
-static int ask_diff(const struct git_asking *ask, const char *commit, struct sw_buf *out)
+/* What differs from the commit: the names of the files, or the text. */
+static int begin_diff(const struct git_asking *ask, const char *commit, bool names,
+                      const char *const paths[], struct sw_proc_asking *asking)
 {
-    const char *words[64] = { "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames",
-                              "--submodule=short", "--ignore-submodules=dirty", commit, "--", ":/" };
-    char *left_out[64] = { NULL };
-    size_t first = 10, count = 0;
-    int said;
+    const char *const words[] = { "diff", "--no-ext-diff", "--no-textconv", "--no-renames",
+                                  "--submodule=short", "--ignore-submodules=dirty",
+                                  names ? "--name-only" : "--patch", names ? "-z" : "--no-color", commit,
+                                  "--", NULL };
 
-    for (; sw_credential_names[count] && first + count + 1 < SW_COUNT(words); count++)
-        words[first + count] = left_out[count] =
-            sw_format(":(exclude,glob,icase)**/%s%s", sw_credential_names[count],
-                      sw_text_ends(sw_credential_names[count], "/") ? "**" : "");
-    said = sw_credential_names[count] ? -1 : ask_git(ask, words, out);
-    for (size_t i = 0; i < count; i++)
-        free(left_out[i]);
-    return said;
+    return begin(ask, words, paths, asking);
 }
 
-static int ask_untracked(const struct git_asking *ask, struct sw_buf *out)
+static int begin_untracked(const struct git_asking *ask, struct sw_proc_asking *asking)
 {
     sw_autofree char *own = sw_format("%s/info/exclude", ask->place->shared);
     sw_autofree char *exclude = sw_format("--exclude-from=%s", sw_file_exists(own) ? own : "/dev/null");
     const char *const words[] = { "ls-files", "--others", "--exclude-standard", exclude, "--directory",
                                   "--no-empty-directory", "-z", NULL };
 
-    return ask_git(ask, words, out);
+    return begin(ask, words, (const char *const[]){ NULL }, asking);
 }
 
-static void cut_at_line(struct sw_buf *diff)
+static void cut_after(struct sw_buf *text, char last)
 {
-    while (diff->length > 0 && diff->data[diff->length - 1] != '\n')
-        diff->length--;
-    diff->data[diff->length] = '\0';
+    while (text->length > 0 && text->data[text->length - 1] != last)
+        text->length--;
+    text->data[text->length] = '\0';
 }
 
+/* A path also names what is in a folder of that name: is one of these a file of credentials? */
+static bool holds_secret(const char *path, const struct sw_buf *names)
+{
+    size_t length = strlen(path);
+
+    for (size_t at = 0; at < names->length; at += strlen(names->data + at) + 1) {
+        const char *other = names->data + at;
+
+        if (strncmp(other, path, length) == 0 && other[length] == '/' && sw_bundle_is_secret(other))
+            return true;
+    }
+    return sw_bundle_is_secret(path);
+}
+
+/* The text of what changed in these files, but for those of credentials. 1: not all of it. -1: unknown. */
+static int read_changes(const struct git_asking *ask, const char *commit, const struct sw_buf *names,
+                        struct sw_buf *out)
+{
+    const char *paths[PATHS_MAX + 1] = { NULL };
+    size_t count = 0, bytes = 0;
+    struct sw_proc_asking asking;
+    bool cut = false;
+    int said;
+
+    for (size_t at = 0; at < names->length && !cut; at += strlen(names->data + at) + 1) {
+        const char *path = names->data + at;
+
+        if (holds_secret(path, names))
+            continue;
+        bytes += strlen(path);
+        cut = count == PATHS_MAX || bytes > PATHS_BYTES_MAX;
+        if (!cut)
+            paths[count++] = path;
+    }
+    if (count == 0)
+        return cut;
+    if (begin_diff(ask, commit, false, paths, &asking) < 0)
+        return -1;
+    said = end(ask, &asking, out);
+    if (said > 0)
+        cut_after(out, '\n');
+    return said < 0 ? -1 : said > 0 || cut;
+}
+
+/* The first two questions at once; a clean tree needs no third. */
 static void look_at_changes(const struct git_asking *ask, struct sw_git *out)
 {
-    sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
-    int changes = ask_diff(ask, out->commit, &out->diff);
+    static const char *const everything[] = { NULL };
+    sw_auto(sw_buf) struct sw_buf changed = SW_BUF_INIT, others = SW_BUF_INIT;
+    struct sw_proc_asking asking, asking_others;
+    int listed, cut, said;
 
-    if (changes < 0 || ask_untracked(ask, &names) < 0) {
+    if (begin_diff(ask, out->commit, true, everything, &asking) < 0)
+        return;
+    listed = begin_untracked(ask, &asking_others);
+    cut = end(ask, &asking, &changed);
+    if (listed == 0)
+        listed = end(ask, &asking_others, &others);
+    if (cut < 0 || listed < 0)
+        return;
+    if (cut > 0)
+        cut_after(&changed, '\0');
+    said = read_changes(ask, out->commit, &changed, &out->diff);
+    if (said < 0) {
         sw_buf_clear(&out->diff);
         return;
     }
     out->looked = true;
-    out->cut = changes > 0;
-    if (out->cut)
-        cut_at_line(&out->diff);
-    for (size_t i = 0; i < names.length; i++)
-        out->untracked += names.data[i] == '\0';
+    out->cut = cut > 0 || said > 0;
+    for (size_t i = 0; i < others.length; i++)
+        out->untracked += others.data[i] == '\0';
 }
 
 void sw_git_look(const char *folder, const char *state_dir, struct sw_git *out)

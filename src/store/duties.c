@@ -10,12 +10,13 @@ static const char SQL_JOBS[] =
     "SELECT count(*), " KIND(1) ", " KIND(2) ", " KIND(4) ", " KIND(8) ", " KIND(16) ","
     "  coalesce(max(canceling), 0) * 32,"
     "  coalesce(min(CASE WHEN phase = 'submitting' AND not_before_ms > 0 THEN not_before_ms END), 0)"
-    " FROM jobs WHERE phase <> 'over' AND (duties <> 0 OR canceling = 1)";
+    " FROM jobs INDEXED BY jobs_with_duties WHERE phase <> 'over' AND (duties <> 0 OR canceling = 1)";
 static const char SQL_NOTICES[] =
     "SELECT (SELECT count(*) FROM notices INDEXED BY notices_open"
     "   WHERE stage <> 'done' AND stage <> 'started') +"
-    " (SELECT count(*) FROM events JOIN jobs ON jobs.seq = events.job WHERE jobs.hooked = 1 AND"
-    "   events.seq > (SELECT value FROM marks WHERE name = 'heard'))";
+    " CASE WHEN EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_hooked WHERE hooked = 1) THEN"
+    "  (SELECT count(*) FROM events JOIN jobs ON jobs.seq = events.job WHERE jobs.hooked = 1 AND"
+    "    events.seq > (SELECT value FROM marks WHERE name = 'heard')) ELSE 0 END";
 
 static const char SQL_PLACES[] =
     "SELECT jobs.platform || coalesce(' ' || nullif(address, ''), ''), count(*)"

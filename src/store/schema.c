@@ -27,6 +27,12 @@ static const char SQL_ANY_TABLE[] = "SELECT count(*) FROM sqlite_schema";
  * asked, and by which host, only watchers write. `brief` is what a list shows of a plan:
  * {"command","gpus",...}.
  */
+/* What a watcher must do is read from these alone, without a look at the jobs. */
+#define DUTIES                                                                                   \
+    "CREATE INDEX jobs_not_over ON jobs (seq, platform, place) WHERE phase <> 'over';"           \
+    "CREATE INDEX jobs_with_duties ON jobs (duties, canceling, phase, not_before_ms)"            \
+    " WHERE phase <> 'over' AND (duties <> 0 OR canceling = 1);"                                 \
+    "CREATE INDEX jobs_hooked ON jobs (seq) WHERE hooked = 1;"
 /* What was not committed when jobs were submitted: once, however many jobs have the same. */
 #define DIFFS                    \
     "CREATE TABLE diffs ("       \
@@ -101,7 +107,7 @@ static const char JOBS[] =
     "CREATE INDEX jobs_by_state ON jobs (state);"
     "CREATE INDEX jobs_by_name ON jobs (name);"
     "CREATE INDEX jobs_by_platform ON jobs (platform);"
-    "CREATE INDEX jobs_not_over ON jobs (seq) WHERE phase <> 'over';"
+    DUTIES
     "CREATE INDEX jobs_by_expiry ON jobs (ended_ms + keep_ms)"
     " WHERE phase = 'over' AND keep_ms > 0;"
 
@@ -191,6 +197,7 @@ static const struct {
          DIFFS_USED },
     { 8, "ALTER TABLE documents ADD COLUMN request TEXT;"
          "ALTER TABLE jobs ADD COLUMN brief TEXT;" },
+    { 9, "DROP INDEX jobs_not_over;" DUTIES },
 };
 
 static bool is_upgradable(int64_t version)

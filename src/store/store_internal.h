@@ -60,7 +60,7 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
 bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 
 /* Our own mark in the file's header: "SWJB"; and the version of our tables (1 to 5 were never released). */
-enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 9 };
+enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 10 };
 
 /* Is this file a job store of this version? Reads only, inside a transaction. *version: 0 for a file
  * without tables, or one that can be upgraded; only a writer accepts these. */

@@ -123,7 +123,7 @@ def hugging_face(engine):
         hubs.is_refused("a bad token says so", model, {"HF_TOKEN": "hf_bad"}, CREDENTIAL,
                         "HF_TOKEN", "refused")
         hubs.is_refused("a file above 50 GB says why not", "hf_model://org/big", {}, UNSUPPORTED,
-                        "Xet", "60.0 GB")
+                        "Xet", "50.1 GB")
         hubs.is_refused("offline is offline", model, {"HF_HUB_OFFLINE": "1"}, UNREACHABLE,
                         "HF_HUB_OFFLINE")
 

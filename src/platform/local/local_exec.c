@@ -216,11 +216,7 @@ static void become_guest(void *context, struct sw_start_failure *why)
     const struct sw_exec *what = guest->what;
     sw_autofd int cgroup = guest->cgroup ? open(guest->cgroup, O_WRONLY | O_CLOEXEC) : -1;
 
-    signal(SIGINT, SIG_DFL);
-    signal(SIGQUIT, SIG_DFL);
-    for (int fd = 0; fd < 3; fd++)
-        if (what->fds[fd] != fd)
-            dup2(what->fds[fd], fd);
+    sw_proc_take_fds(what->fds);
     if (CPU_COUNT(&guest->cpus) > 0)
         sched_setaffinity(0, sizeof guest->cpus, &guest->cpus);
     if (guest->cgroup && (cgroup < 0 || write(cgroup, "0", 1) != 1)) {

@@ -7,7 +7,7 @@
 A folder `name@2` beside `name` is the commit that POST /_sim/push makes the head of `main`.
 Organisations give the rest away: `gated` and `private` want tokens, `old/x` was renamed to
 `org/x`. Files of 4 KiB and more, and *.bin, are large files that live on the file host; a file
-*.huge pretends to have 60 GB. Tokens: hf_good may read all, hf_plain no gated repository.
+*.huge pretends to have 50.1 GB. Tokens: hf_good may read all, hf_plain no gated repository.
 """
 import hashlib
 import json
@@ -19,7 +19,7 @@ from strict_server import FileHost, Handler, State, serve
 
 LARGE = 4096
 PAGE = 3
-HUGE = 60_000_000_000
+HUGE = 50_100_000_000
 LONGEST_REVISION = 255
 
 

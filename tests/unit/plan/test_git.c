@@ -96,6 +96,37 @@ static void changes_are_shown_and_files_of_credentials_are_not(void **state)
     assert_false(git.cut);
 }
 
+/* A path stands for a folder of that name, too, and a name may look like a pattern. */
+static void credentials_stay_out_whatever_files_are_called(void **state)
+{
+    sw_auto(sw_git) struct sw_git git = { 0 };
+    sw_autofree char *folder = sw_path_join(*state, "r");
+
+    sh(*state, "git init -q r && cd r && echo 1 > was && echo 1 > '*' && echo 1 > Server.KEY &&"
+               " mkdir .AWS && echo 1 > .AWS/config && echo 1 > 'a\nb' && git add . &&"
+               " git commit -qm x && rm was && mkdir was && echo canary > was/.env && git add was &&"
+               " echo seen > '*' && echo canary > Server.KEY && echo canary > .AWS/config &&"
+               " echo also > 'a\nb'");
+    look(*state, folder, &git);
+    assert_true(git.looked && !git.cut);
+    assert_non_null(strstr(git.diff.data, "\n+seen\n"));
+    assert_non_null(strstr(git.diff.data, "\n+also\n"));
+    assert_null(strstr(git.diff.data, "canary"));
+}
+
+static void of_very_many_changed_files_the_first_are_shown(void **state)
+{
+    sw_auto(sw_git) struct sw_git git = { 0 };
+    sw_autofree char *folder = sw_path_join(*state, "r");
+
+    sh(*state, "git init -q r && cd r && seq 1001 2500 | xargs touch && git add . && git commit -qm x &&"
+               " for i in $(seq 1001 2500); do echo $i > $i; done");
+    look(*state, folder, &git);
+    assert_true(git.looked && git.cut);
+    assert_non_null(strstr(git.diff.data, "\n+2000\n"));
+    assert_null(strstr(git.diff.data, "\n+2001\n"));
+}
+
 static void a_long_diff_is_cut_after_a_whole_line(void **state)
 {
     sw_auto(sw_git) struct sw_git git = { 0 };
@@ -212,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_clean_repository_has_commit_and_branch, enter, leave),
         cmocka_unit_test_setup_teardown(changes_are_shown_and_files_of_credentials_are_not, enter, leave),
+        cmocka_unit_test_setup_teardown(credentials_stay_out_whatever_files_are_called, enter, leave),
+        cmocka_unit_test_setup_teardown(of_very_many_changed_files_the_first_are_shown, enter, leave),
         cmocka_unit_test_setup_teardown(a_long_diff_is_cut_after_a_whole_line, enter, leave),
         cmocka_unit_test_setup_teardown(a_repository_starts_no_program_of_its_own, enter, leave),
         cmocka_unit_test_setup_teardown(a_submodule_starts_no_program_of_its_own, enter, leave),

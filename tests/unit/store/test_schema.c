@@ -72,7 +72,12 @@ static void a_file_made_by_an_older_slipway_is_not_touched(void **state)
 /* ---- a file of the version before ----------------------------------------------------------------- */
 
 /* What later versions added is taken away again. */
+#define TO_VERSION_9                                                                             \
+    "DROP INDEX jobs_with_duties; DROP INDEX jobs_hooked; DROP INDEX jobs_not_over;"             \
+    "CREATE INDEX jobs_not_over ON jobs (seq) WHERE phase <> 'over';"                            \
+    "PRAGMA user_version = 9;"
 #define TO_VERSION_8                                                                             \
+    TO_VERSION_9                                                                                 \
     "ALTER TABLE documents DROP COLUMN request; ALTER TABLE jobs DROP COLUMN brief;"             \
     "PRAGMA user_version = 8;"
 #define TO_VERSION_7                                                                             \
@@ -140,6 +145,11 @@ static void a_file_of_version_7_becomes_one_of_this_version(void **state)
 static void a_file_of_version_8_becomes_one_of_this_version(void **state)
 {
     is_upgraded(*state, TO_VERSION_8);
+}
+
+static void a_file_of_version_9_becomes_one_of_this_version(void **state)
+{
+    is_upgraded(*state, TO_VERSION_9);
 }
 
 static void a_file_of_version_7_that_may_only_be_read_is_not_touched(void **state)
@@ -227,6 +237,7 @@ int main(void)
         STORE_TEST(a_file_made_by_an_older_slipway_is_not_touched),
         STORE_TEST(a_file_of_version_7_becomes_one_of_this_version),
         STORE_TEST(a_file_of_version_8_becomes_one_of_this_version),
+        STORE_TEST(a_file_of_version_9_becomes_one_of_this_version),
         STORE_TEST(a_file_of_version_7_that_may_only_be_read_is_not_touched),
         STORE_TEST(many_may_make_the_store_at_once),
         STORE_TEST(many_may_upgrade_the_store_at_once),

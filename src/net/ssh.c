@@ -321,12 +321,12 @@ struct sw_ssh_stream {
     bool local;
 };
 
-struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
-                                         struct sw_error *err)
+static struct sw_ssh_stream *join(struct sw_ssh *ssh, enum ssh_use use, const char *text, int fd,
+                                  struct sw_error *err)
 {
     sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = sw_new(struct sw_ssh_stream);
     sw_auto(ssh_arguments) struct ssh_arguments arguments = { .count = 0 };
-    char *const local[] = { (char *)"/bin/sh", (char *)"-c", (char *)command, NULL };
+    char *const local[] = { (char *)"/bin/sh", (char *)"-c", (char *)text, NULL };
 
     stream->process = (struct ssh_process)SSH_PROCESS_NONE;
     stream->process.in = fd;
@@ -334,15 +334,31 @@ struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command
         return NULL;
     stream->local = ssh->local;
     stream->host = sw_strdup(sw_ssh_host(ssh));
-    stream->command = sw_strdup(command);
+    stream->command = sw_strdup(text);
     stream->target = (struct sw_ssh_target){ .host = stream->host, .port = ssh->port };
     if (!ssh->local)
-        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, false, command);
+        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, use, text);
     if (ssh_process_start(&stream->process, ssh->local ? local : arguments.list, SSH_GIVEN,
                           err) < 0)
         return NULL;
     ssh->counters.processes++;
     return sw_take(stream);
+}
+
+struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
+                                         struct sw_error *err)
+{
+    return join(ssh, SSH_COMMAND, command, fd, err);
+}
+
+struct sw_ssh_stream *sw_ssh_stream_port(struct sw_ssh *ssh, int port, int fd, struct sw_error *err)
+{
+    sw_autofree char *server = sw_format("127.0.0.1:%d", port);
+
+    if (!ssh->local)
+        return join(ssh, SSH_PORT, server, fd, err);
+    close(fd);
+    return sw_null(sw_fail(err, SW_E_USAGE, "a port of this machine needs no ssh"));
 }
 
 struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command, int *fd,

@@ -118,7 +118,9 @@ int sw_ssh_run(struct sw_ssh *ssh, const struct sw_ssh_call *call, struct sw_ssh
 struct sw_ssh_stream;
 struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
                                          struct sw_error *err);
-/* The same with a new socket, whose other end is *fd; the caller closes it. */
+/* This socket is connected with a port of the loopback address of the host; no program there takes part. */
+struct sw_ssh_stream *sw_ssh_stream_port(struct sw_ssh *ssh, int port, int fd, struct sw_error *err);
+/* A command with a new socket, whose other end is *fd; the caller closes it. */
 struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command, int *fd,
                                          struct sw_error *err);
 bool sw_ssh_stream_over(const struct sw_ssh_stream *stream);   /* the command ended; never waits */

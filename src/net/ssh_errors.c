@@ -71,6 +71,8 @@ static const struct words table[] = {
     { "No route to host", SW_E_UNREACHABLE, "cannot be reached from here", CHECK_NETWORK },
     { "Network is unreachable", SW_E_UNREACHABLE, "cannot be reached from here", CHECK_NETWORK },
     { "Host is down", SW_E_UNREACHABLE, "is down", CHECK_NETWORK },
+    { "Stdio forwarding request failed", SW_E_UNREACHABLE,
+      "has no server at that port of its loopback address, or permits no forwarding", NO_WAY },
     { "Session open refused", SW_E_UNREACHABLE, "allows no further session", TRY_LATER },
     { "Connection reset", SW_E_UNREACHABLE, "ended the connection", TRY_LATER },
     { "Connection closed", SW_E_UNREACHABLE, "ended the connection", TRY_LATER },

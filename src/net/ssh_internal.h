@@ -64,14 +64,20 @@ int ssh_master_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err);
 void ssh_master_end(struct sw_ssh *ssh, size_t host);
 int ssh_explain_current(const struct sw_ssh *ssh, const char *said, struct sw_error *err);
 
-/* The argument list of ssh for the current host, ended by `command`; without one it becomes the master. */
+/* The argument list of ssh for the current host. */
+enum ssh_use {
+    SSH_MASTER,                  /* log in and stay; `text` NULL */
+    SSH_COMMAND,                 /* run `text` */
+    SSH_TERMINAL,                /* the same on a terminal */
+    SSH_PORT,                    /* be connected with `text`, HOST:PORT as that host sees it */
+};
 #define SSH_ARGUMENTS 64
 struct ssh_arguments {
     char *list[SSH_ARGUMENTS];   /* owned */
     size_t count;
 };
 void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ssh,
-                        const char *control_path, bool terminal, const char *command);
+                        const char *control_path, enum ssh_use use, const char *text);
 void ssh_arguments_add(struct ssh_arguments *arguments, const char *text);
 void ssh_arguments_done(struct ssh_arguments *arguments);
 static inline void ssh_arguments_auto(struct ssh_arguments *a) { ssh_arguments_done(a); }

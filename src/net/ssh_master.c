@@ -164,7 +164,7 @@ static void add_login(struct ssh_arguments *arguments, const struct sw_ssh *ssh)
 }
 
 void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ssh,
-                        const char *control_path, bool terminal, const char *command)
+                        const char *control_path, enum ssh_use use, const char *text)
 {
     *arguments = (struct ssh_arguments){ .count = 0 };
     ssh_arguments_add(arguments, "ssh");
@@ -173,19 +173,23 @@ void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ss
         ssh_arguments_add(arguments, ssh->config_file);
     }
     add_option(arguments, "ControlPath", control_path);
-    add_option(arguments, "ControlMaster", command ? "no" : "yes");
+    add_option(arguments, "ControlMaster", use == SSH_MASTER ? "yes" : "no");
     add_rules(arguments, ssh);
     add_login(arguments, ssh);
-    if (!command) {
+    if (use == SSH_MASTER) {
         ssh_arguments_add(arguments, "-fN");
         add_number(arguments, "ControlPersist", ssh->persist_s);
     }
-    if (terminal)
+    if (use == SSH_TERMINAL)
         ssh_arguments_add(arguments, "-tt");
+    if (use == SSH_PORT) {
+        ssh_arguments_add(arguments, "-W");
+        ssh_arguments_add(arguments, text);
+    }
     ssh_arguments_add(arguments, "--");
     ssh_arguments_add(arguments, ssh->hosts[ssh->current].name);
-    if (command)
-        ssh_arguments_add(arguments, command);
+    if (use == SSH_COMMAND || use == SSH_TERMINAL)
+        ssh_arguments_add(arguments, text);
 }
 
 /* ---- the master ------------------------------------------------------------------------------ */
@@ -248,7 +252,7 @@ static int log_in(struct sw_ssh *ssh, const char *control_path, int64_t until_ms
     struct ssh_process process = SSH_PROCESS_NONE;
     int status;
 
-    ssh_arguments_make(&arguments, ssh, control_path, false, NULL);
+    ssh_arguments_make(&arguments, ssh, control_path, SSH_MASTER, NULL);
     if (ssh_process_start(&process, arguments.list, SSH_SILENT, err) < 0)
         return -1;
     ssh->counters.processes++;

@@ -56,7 +56,7 @@ static int start(struct sw_ssh *ssh, const char *hello, struct sw_error *err)
                             NULL };
 
     if (!ssh->local)
-        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, false, command);
+        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, SSH_COMMAND, command);
     if (ssh_process_start(&ssh->shell, ssh->local ? local : arguments.list, SSH_PIPES, err) < 0)
         return -1;
     ssh->counters.processes++;

@@ -38,7 +38,7 @@ pid_t sw_ssh_terminal(struct sw_ssh *ssh, const char *command, const int fds[3],
     if (ssh_some_master(ssh, err) < 0)
         return -1;
     if (!ssh->local)
-        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, true, command);
+        ssh_arguments_make(&arguments, ssh, ssh->hosts[ssh->current].control_path, SSH_TERMINAL, command);
     pid = sw_proc_start(become_client, &client, &why, err);
     if (pid > 0)
         ssh->counters.processes++;

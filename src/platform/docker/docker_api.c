@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "net/ssh_dialer.h"
 
 /* ---- what the engine means ---------------------------------------------------------------------- */
 
@@ -122,7 +123,7 @@ struct docker_api *docker_api_open(const struct docker_endpoint *endpoint, struc
         api->dialer = docker_dialer_open(&api->endpoint, err);
         if (!api->dialer)
             return NULL;
-        options.http.serve = docker_dial;
+        options.http.serve = sw_ssh_dial;
         options.http.serve_context = api->dialer;
     }
     api->rest = sw_rest_open(&options, err);
@@ -134,7 +135,7 @@ void docker_api_close(struct docker_api *api)
     if (!api)
         return;
     sw_rest_close(api->rest);
-    docker_dialer_close(api->dialer);
+    sw_ssh_dialer_close(api->dialer);
     docker_endpoint_done(&api->endpoint);
     free(api->base);
     free(api->refused_words);

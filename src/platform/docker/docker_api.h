@@ -50,7 +50,7 @@ enum docker_refusal {
 struct docker_api {                  /* others than docker_api.c only read it */
     struct docker_endpoint endpoint;
     struct sw_rest *rest;            /* for sw_rest_work(), sw_rest_drop(), sw_rest_wake() */
-    struct docker_dialer *dialer;    /* of DOCKER_SSH; NULL: none */
+    struct sw_ssh_dialer *dialer;    /* of DOCKER_SSH; NULL: none */
     struct docker_pool *pool;        /* that it goes back to; NULL: none */
     char *base;                      /* "http://docker", "https://host:2376" */
     char version[16];                /* "" until settled */

@@ -19,7 +19,7 @@
 #include "core/gpu.h"
 #include "core/image_ref.h"
 #include "net/http.h"
-#include "net/ssh.h"
+#include "net/ssh_dialer.h"
 #include "platform/docker/docker_job.h"
 
 #define GIB               (1024LL * 1024 * 1024)
@@ -38,7 +38,7 @@
 /* The script reads one line: a path, which is never part of a command. */
 char *docker_ask_machine(struct docker_api *api, const char *script, const char *line)
 {
-    struct sw_ssh *ssh = docker_dialer_ssh(api->dialer);
+    struct sw_ssh *ssh = sw_ssh_dialer_ssh(api->dialer);
     sw_autofree char *input = sw_format("%s\n", line);
     const struct sw_ssh_piece piece = { .bytes = input, .length = strlen(input) };
     const struct sw_ssh_call call = { .script = script, .input = &piece, .input_count = 1,

@@ -49,17 +49,12 @@ int docker_endpoint_find(const json_t *options, struct docker_endpoint *out, str
 char *docker_endpoint_warning(const struct docker_endpoint *endpoint);
 
 /* docker_ssh_transport.c: connections through ssh, each to a `docker system dial-stdio` over there. */
-struct docker_dialer;
-struct docker_dialer *docker_dialer_open(const struct docker_endpoint *endpoint, struct sw_error *err);
-void docker_dialer_close(struct docker_dialer *dialer);
-struct sw_ssh *docker_dialer_ssh(const struct docker_dialer *dialer);    /* borrowed; NULL: none */
-void docker_dial(void *dialer, int fd);      /* connect this stream with the engine */
-/* Why the last connection ended, with what ssh or docker over there said. Always -1. */
-int docker_dialer_why(struct docker_dialer *dialer, struct sw_error *err);
+struct sw_ssh_dialer;
+struct sw_ssh_dialer *docker_dialer_open(const struct docker_endpoint *endpoint, struct sw_error *err);
 
 /* docker_unreachable.c: no answer came; say why and what to do. `met`: it did answer before, so the
  * call may have been heard: SW_E_UNREACHABLE or SW_E_TIMEOUT then. Always -1. */
-int docker_no_answer(const struct docker_endpoint *endpoint, struct docker_dialer *dialer, bool met,
+int docker_no_answer(const struct docker_endpoint *endpoint, struct sw_ssh_dialer *dialer, bool met,
                      const struct sw_http_reply *reply, struct sw_error *err);
 /* Connect to a socket: 0, or errno. */
 int docker_socket_trouble(const char *path);

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "base/text.h"
+#include "net/ssh_dialer.h"
 
 int docker_socket_trouble(const char *path)
 {
@@ -74,17 +75,17 @@ static void no_tls(const struct docker_endpoint *endpoint, const struct sw_http_
                      "%s?", endpoint->cert ? endpoint->cert : "(none given)");
 }
 
-static void no_ssh(const struct docker_endpoint *endpoint, struct docker_dialer *dialer,
+static void no_ssh(const struct docker_endpoint *endpoint, struct sw_ssh_dialer *dialer,
                    struct sw_error *err)
 {
-    docker_dialer_why(dialer, err);
+    sw_ssh_dialer_why(dialer, err);
     sw_wrap(err, "the Docker engine at %s does not answer", endpoint->text);
     if (err && !err->hint[0])
         sw_hint(err, "`ssh %s%s%s docker version` must work without a prompt",
                 endpoint->user ? endpoint->user : "", endpoint->user ? "@" : "", endpoint->host);
 }
 
-int docker_no_answer(const struct docker_endpoint *endpoint, struct docker_dialer *dialer, bool met,
+int docker_no_answer(const struct docker_endpoint *endpoint, struct sw_ssh_dialer *dialer, bool met,
                      const struct sw_http_reply *reply, struct sw_error *err)
 {
     bool other = reply->failure == SW_E_UNSUPPORTED;       /* it speaks, but not HTTP */

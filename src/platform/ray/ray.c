@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "net/ssh_dialer.h"
 #include "platform/kube/kube.h"
 
 enum { PATIENCE_MS = 120000, FACTS_LAST_MS = 10 * 60 * 1000, TOKEN_MAX = 64 * 1024 };
@@ -39,7 +40,7 @@ static void explain(void *context, const struct sw_http_reply *reply, const char
 
     (void)words;
     if (reply->status == 0 && conn->dialer) {
-        ray_dialer_why(conn->dialer, err);
+        sw_ssh_dialer_why(conn->dialer, err);
     } else if (reply->status == 401) {
         err->code = SW_E_CREDENTIAL;
         sw_hint(err, "the cluster wants a token: export RAY_AUTH_TOKEN, or name its file with "
@@ -138,7 +139,7 @@ static void ray_close(struct sw_connection *opened)
         conn->cloud.rest = NULL;             /* it is the API server's, and closed with it */
     sw_cloud_done(&conn->cloud);
     kube_close(conn->kube);
-    ray_dialer_close(conn->dialer);
+    sw_ssh_dialer_close(conn->dialer);
     sw_secret_free(conn->token);
     sw_secrets_free(conn->kept);
     pthread_mutex_destroy(&conn->kept_lock);

@@ -13,13 +13,12 @@
  */
 #include "platform/ray/ray_internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "net/ssh_dialer.h"
 #include "net/ssh_options.h"
-#include "platform/kit/port.h"
 #include "platform/kube/kube.h"
 
 static int bad(const char *text, const char *why, struct sw_error *err)
@@ -30,86 +29,6 @@ static int bad(const char *text, const char *why, struct sw_error *err)
 
 /* ---- over ssh ------------------------------------------------------------------------------- */
 
-struct ray_dialer {
-    pthread_mutex_t lock;            /* connections are made by any thread */
-    struct sw_ssh *ssh;
-    char *command;
-    struct sw_ssh_stream **streams;  /* the newest last */
-    size_t count;
-    struct sw_error trouble;         /* why the last one could not be made */
-};
-
-void ray_dialer_close(struct ray_dialer *dialer)
-{
-    if (!dialer)
-        return;
-    for (size_t i = 0; i < dialer->count; i++)
-        sw_ssh_stream_close(dialer->streams[i]);
-    sw_ssh_close(dialer->ssh);
-    pthread_mutex_destroy(&dialer->lock);
-    free(dialer->streams);
-    free(dialer->command);
-    free(dialer);
-}
-
-static void forget_ended(struct ray_dialer *dialer)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < dialer->count; i++)
-        if (sw_ssh_stream_over(dialer->streams[i]))
-            sw_ssh_stream_close(dialer->streams[i]);
-        else
-            dialer->streams[kept++] = dialer->streams[i];
-    dialer->count = kept;
-}
-
-static void dial(void *context, int fd)
-{
-    struct ray_dialer *dialer = context;
-    struct sw_ssh_stream *stream;
-
-    pthread_mutex_lock(&dialer->lock);
-    forget_ended(dialer);
-    dialer->trouble = (struct sw_error){ 0 };
-    stream = sw_ssh_stream_join(dialer->ssh, dialer->command, fd, &dialer->trouble);
-    if (stream) {
-        dialer->streams = sw_realloc_array(dialer->streams, dialer->count + 1, sizeof *dialer->streams);
-        dialer->streams[dialer->count++] = stream;
-    }
-    pthread_mutex_unlock(&dialer->lock);
-}
-
-int ray_dialer_why(struct ray_dialer *dialer, struct sw_error *err)
-{
-    int result;
-
-    pthread_mutex_lock(&dialer->lock);
-    if (dialer->trouble.code)
-        result = sw_pass(err, &dialer->trouble);
-    else if (dialer->count && sw_ssh_stream_over(dialer->streams[dialer->count - 1]))
-        result = sw_ssh_stream_why(dialer->streams[dialer->count - 1], err);
-    else
-        result = sw_fail(err, SW_E_UNREACHABLE, "the connection to the head was cut");
-    pthread_mutex_unlock(&dialer->lock);
-    return result;
-}
-
-/* The relay of kit/port.h as one command line. */
-static char *relay_command(int port)
-{
-    sw_auto(sw_relay) struct sw_relay relay = { 0 };
-    sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
-
-    sw_relay_init(&relay, port);
-    for (char **word = relay.argv; *word; word++) {
-        if (word != relay.argv)
-            sw_buf_add_char(&line, ' ');
-        sw_buf_add_quoted(&line, *word);
-    }
-    return sw_buf_steal(&line);
-}
-
 /* "user@host:22" */
 static int over_ssh(struct ray_connection *conn, const char *rest, const struct sw_connect_options *config,
                     struct sw_http_options *http, struct sw_error *err)
@@ -119,22 +38,18 @@ static int over_ssh(struct ray_connection *conn, const char *rest, const struct 
     sw_autofree char *user = sign ? sw_strndup(rest, (size_t)(sign - rest)) : NULL;
     sw_autofree char *name = sw_strndup(host, strcspn(host, ":/"));
     struct sw_ssh_options options = given.ssh;
-    struct ray_dialer *dialer = sw_new(struct ray_dialer);
 
     options.state_dir = config->state_dir;
     options.hosts = name;
     options.user = user;
     options.port = colon ? atoi(colon + 1) : 0;
-    pthread_mutex_init(&dialer->lock, NULL);
-    conn->dialer = dialer;
     if (!*name || (colon && (options.port < 1 || options.port > 65535)) || strchr(host, '/'))
         return bad(rest, "expected ssh://[USER@]HOST[:PORT]", err);
-    dialer->command = relay_command((int)given.dashboard_port);
-    dialer->ssh = sw_ssh_open(&options, err);
+    conn->dialer = sw_ssh_dialer_open(&options, NULL, (int)given.dashboard_port, err);
     conn->url = sw_format("http://127.0.0.1:%d", (int)given.dashboard_port);
-    http->serve = dial;
-    http->serve_context = dialer;
-    return dialer->ssh ? 0 : -1;
+    http->serve = sw_ssh_dial;
+    http->serve_context = conn->dialer;
+    return conn->dialer ? 0 : -1;
 }
 
 /* ---- through Kubernetes --------------------------------------------------------------------- */

@@ -35,7 +35,7 @@
 enum { RAY_PORT = 8265, RAY_PACKAGE_MOST = 100 * 1024 * 1024, RAY_STUCK_SLACK_MS = 2 * 60 * 1000 };
 
 struct kube;
-struct ray_dialer;
+struct sw_ssh_dialer;
 
 struct ray_connection {              /* what struct sw_connection is for this platform */
     struct sw_cloud cloud;
@@ -43,7 +43,7 @@ struct ray_connection {              /* what struct sw_connection is for this pl
     char *url;                       /* of the dashboard, or of the API server that leads there */
     char *prefix;                    /* of every path: "", or the service's proxy */
     struct kube *kube;               /* NULL: not through Kubernetes */
-    struct ray_dialer *dialer;       /* NULL: not over ssh */
+    struct sw_ssh_dialer *dialer;    /* NULL: not over ssh */
     json_t *way;                     /* the options that lead here again */
     struct sw_secret *token;         /* NULL: none is known */
     char *token_from;                /* where it was found, for people; NULL: nowhere */
@@ -77,9 +77,6 @@ const char *ray_mode(struct sw_connection *conn, bool fresh, struct sw_error *er
 /* Fills in address, url, prefix, kube, dialer and way. */
 int ray_find_way(struct ray_connection *conn, const struct sw_connect_options *config,
                  struct sw_http_options *http, struct sw_error *err);
-void ray_dialer_close(struct ray_dialer *dialer);
-/* Why the ssh connection gave no answer. */
-int ray_dialer_why(struct ray_dialer *dialer, struct sw_error *err);
 
 /* ---- ray_render.c: pure --------------------------------------------------------------------- */
 

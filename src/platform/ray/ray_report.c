@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "core/state.h"
-#include "platform/kit/findings.h"
+#include "core/finding.h"
 
 /* Tokens came with it, and with them the header that a proxy leaves alone. */
 static const int oldest[] = { 2, 52 };

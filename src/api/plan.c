@@ -7,6 +7,7 @@
 
 #include "api/api_internal.h"
 #include "base/text.h"
+#include "core/payload.h"
 #include "net/http.h"
 #include "plan/bundle.h"
 #include "plan/paths.h"
@@ -237,6 +238,8 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     if (json_array_size(out->folder->rules) > 0)
         out->plan->rules = json_deep_copy(out->folder->rules);
     sw_attempt_mark(out->plan, session->store);
+    if (out->plan->launcher == SW_LAUNCHER_RAY && !out->platform->own_ray)
+        json_array_append_new(out->plan->credentials, json_string(SW_RAY_TOKEN));
     if (take_settings(request, input.job_untrusted, out, &asking, err) < 0)
         return -1;
     return out->plan->splits ? begin_splits(out, err) : 0;

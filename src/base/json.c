@@ -35,6 +35,17 @@ json_t *sw_json_text(const char *text)
     return json_string(clean);
 }
 
+bool sw_json_lists(const json_t *array, const char *text)
+{
+    size_t i;
+    json_t *each;
+
+    json_array_foreach((json_t *)array, i, each)
+        if (text && json_is_string(each) && strcmp(json_string_value(each), text) == 0)
+            return true;
+    return false;
+}
+
 const char *sw_json_str(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));

@@ -69,7 +69,7 @@ struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env
             return NULL;
     }
     if (sw_plan_send_settings(plan, env, context, secrets, err) < 0 ||
-        (plan->launcher == SW_LAUNCHER_RAY && add_ray_token(secrets, err) < 0))
+        (sw_json_lists(plan->credentials, SW_RAY_TOKEN) && add_ray_token(secrets, err) < 0))
         return NULL;
     return sw_take(secrets);
 }

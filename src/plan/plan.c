@@ -199,8 +199,6 @@ static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *e
     plan_places(plan, job);
     plan->mounts = json_incref(json_object_get(job, "mounts"));
     plan->credentials = sw_plan_credentials(plan);
-    if (plan->launcher == SW_LAUNCHER_RAY)
-        json_array_append_new(plan->credentials, json_string(SW_RAY_TOKEN));
     if (sw_mounts_parse(plan->mounts, &mounts, err) < 0 ||
         sw_paths_check_outputs(plan->outputs, err) < 0)
         return -1;

@@ -21,17 +21,6 @@ enum { SECRETS_MAX = 1024 * 1024 };
 
 static json_t *brought;                    /* names that came by file or descriptor */
 
-static bool names(const json_t *list, const char *name)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(list, i, one)
-        if (json_is_string(one) && strcmp(json_string_value(one), name) == 0)
-            return true;
-    return false;
-}
-
 static int set_lines(char *text, struct sw_error *err)
 {
     int number = 0;
@@ -135,7 +124,7 @@ static void hide(const json_t *list, const json_t *except)
 
     json_array_foreach(list, i, name) {
         const char *text = json_string_value(name);
-        char *value = text && !names(except, text) ? getenv(text) : NULL;
+        char *value = text && !sw_json_lists(except, text) ? getenv(text) : NULL;
 
         if (value) {
             explicit_bzero(value, strlen(value));

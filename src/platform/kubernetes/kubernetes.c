@@ -182,6 +182,7 @@ const struct sw_platform sw_platform_kubernetes = {
     .variables = variables,
     .shares = true,
     .collects = true,
+    .own_ray = true,
     .open = kubernetes_open,
     .close = kubernetes_close,
     .place = kubernetes_place,

@@ -233,17 +233,6 @@ json_t *lepton_mount_of(const json_t *volume, const json_t *permissions, const s
                    ? sw_json_object(SW_BOOL("read_only", true)) : NULL));
 }
 
-static bool is_among(const json_t *names, const char *name)
-{
-    json_t *each;
-    size_t i;
-
-    json_array_foreach(names, i, each)
-        if (name && sw_text_same(json_string_value(each), name))
-            return true;
-    return false;
-}
-
 json_t *lepton_nodes_but(const json_t *nodes, const json_t *allowed, const json_t *avoid,
                          struct sw_error *err)
 {
@@ -254,8 +243,8 @@ json_t *lepton_nodes_but(const json_t *nodes, const json_t *allowed, const json_
     json_array_foreach(nodes, i, node) {
         const char *id = lepton_meta(node, "id"), *called = lepton_meta(node, "name");
 
-        if (id && !is_among(avoid, id) && !is_among(avoid, called) &&
-            (json_array_size(allowed) == 0 || is_among(allowed, id) || is_among(allowed, called)))
+        if (id && !sw_json_lists(avoid, id) && !sw_json_lists(avoid, called) &&
+            (json_array_size(allowed) == 0 || sw_json_lists(allowed, id) || sw_json_lists(allowed, called)))
             json_array_append_new(left, json_string(id));
     }
     if (json_array_size(left))

@@ -235,6 +235,7 @@ const struct sw_platform sw_platform_ray = {
     .options = ray_options,
     .credentials = credentials,
     .variables = variables,
+    .own_ray = true,
     .open = ray_open,
     .close = ray_close,
     .place = ray_place,

@@ -22,24 +22,13 @@ enum { ATTEMPTS_MAX = 1001, LINE_MAX_BYTES = 4096 };
 
 /* ---- the texts ---------------------------------------------------------------------------- */
 
-static bool lists(const json_t *causes, const char *cause)
-{
-    size_t i;
-    json_t *listed;
-
-    json_array_foreach(causes, i, listed)
-        if (sw_text_same(json_string_value(listed), cause))
-            return true;
-    return false;
-}
-
 /* After the time limit a job goes on when its file lists the cause, or names a checkpoint and has
  * no list. */
 static bool goes_on_after_time(const struct sw_plan *plan)
 {
     const json_t *on = json_object_get(plan->retry, "on");
 
-    return json_is_array(on) ? lists(on, "time")
+    return json_is_array(on) ? sw_json_lists(on, "time")
                              : sw_text_same(sw_json_str(plan->checkpoint, "resume"), "auto");
 }
 

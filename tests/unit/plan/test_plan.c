@@ -49,7 +49,7 @@ static void texts_become_numbers(void **state)
     assert_true(plan->world_size_ranks);
 }
 
-static void a_ray_cluster_has_a_token_and_its_times_reach_the_runner(void **state)
+static void the_times_of_a_ray_cluster_reach_the_runner(void **state)
 {
     sw_auto(sw_plan) struct sw_plan *plan = plan_of(
         "{\"command\":\"x\",\"launcher\":\"ray\",\"gpus\":8,\"cpus\":16,"
@@ -60,7 +60,7 @@ static void a_ray_cluster_has_a_token_and_its_times_reach_the_runner(void **stat
     sw_auto(sw_payload) struct sw_payload *without = sw_entrypoint_payload(kept, NULL);
 
     (void)state;
-    assert_string_equal(json_string_value(json_array_get(plan->credentials, 0)), SW_RAY_TOKEN);
+    assert_int_equal(json_array_size(plan->credentials), 0);     /* whose token it is, the platform decides */
     sw_entrypoint_ray(payload, plan);
     assert_int_equal(sw_json_int(payload->ray, "wait_ms", 0), 120000);
     assert_int_equal(sw_json_int(payload->ray, "gpus", 0), 8);
@@ -243,7 +243,7 @@ int main(void)
         cmocka_unit_test(outputs_that_would_be_one_folder_of_the_results_are_refused),
         cmocka_unit_test(places_of_the_config_have_the_same_shape),
         cmocka_unit_test(what_no_table_can_express_is_refused_here),
-        cmocka_unit_test(a_ray_cluster_has_a_token_and_its_times_reach_the_runner),
+        cmocka_unit_test(the_times_of_a_ray_cluster_reach_the_runner),
         cmocka_unit_test(a_ray_cluster_that_cannot_be_is_refused),
         cmocka_unit_test(a_plan_survives_being_stored),
     };

@@ -34,13 +34,9 @@ static int ask(struct sw_session *session, struct sw_job_filter filter, json_t *
 
 static int not_unique(const char *word, const json_t *ids, struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf list = SW_BUF_INIT;
-    size_t i;
-    const json_t *id;
+    sw_autofree char *list = sw_json_joined(ids, ", ");
 
-    json_array_foreach(ids, i, id)
-        sw_buf_addf(&list, "%s%s", i ? ", " : "", json_string_value(id));
-    sw_fail(err, SW_E_USAGE, "'%s' is not unique: %s%s", word, sw_buf_text(&list),
+    sw_fail(err, SW_E_USAGE, "'%s' is not unique: %s%s", word, list,
             json_array_size(ids) == 4 ? ", ..." : "");
     return sw_hint(err, "write more of the id");
 }

@@ -35,6 +35,19 @@ json_t *sw_json_text(const char *text)
     return json_string(clean);
 }
 
+char *sw_json_joined(const json_t *array, const char *between)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    size_t i;
+    json_t *each;
+
+    json_array_foreach((json_t *)array, i, each) {
+        sw_buf_add(&out, i ? between : "");
+        sw_buf_add(&out, json_string_value(each) ? json_string_value(each) : "");
+    }
+    return sw_buf_steal(&out);
+}
+
 bool sw_json_lists(const json_t *array, const char *text)
 {
     size_t i;

@@ -44,6 +44,8 @@ json_t *sw_json_text(const char *text);
 
 /* Borrowed reads that accept a missing object or key; texts live as long as the document. */
 const char *sw_json_str(const json_t *object, const char *key);           /* NULL if absent */
+/* The texts of an array with `between` between them; owned. */
+char *sw_json_joined(const json_t *array, const char *between);
 bool sw_json_lists(const json_t *array, const char *text);  /* is it one of its elements? NULL never is */
 int64_t sw_json_int(const json_t *object, const char *key, int64_t missing);
 bool sw_json_bool(const json_t *object, const char *key, bool missing);

@@ -6,18 +6,6 @@
 #include "cli/cli_zone.h"
 #include "cli/ps_columns.h"
 
-/* "id,state": as -o columns= takes them. */
-static char *column_names(const json_t *list)
-{
-    sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
-    const json_t *name;
-    size_t i;
-
-    json_array_foreach(list, i, name)
-        sw_buf_addf(&names, "%s%s", i ? "," : "", json_string_value(name));
-    return i ? sw_buf_steal(&names) : NULL;
-}
-
 int cli_defaults_read(struct cli *cli, struct sw_error *err)
 {
     sw_auto(json) json_t *document = cli_document(sw_user_defaults(err), err);
@@ -33,12 +21,12 @@ int cli_defaults_read(struct cli *cli, struct sw_error *err)
         return -1;
     if (cli_zone_use(sw_json_str(values, "time_zone"), err) < 0)
         return sw_wrap(err, "%s", sw_json_str(sources, "time_zone"));
-    columns = column_names(json_object_get(values, "columns"));
-    if (columns && ps_layout_named(columns, &layout, err) < 0) {
+    columns = sw_json_joined(json_object_get(values, "columns"), ",");
+    if (*columns && ps_layout_named(columns, &layout, err) < 0) {
         if (err)
             err->code = SW_E_SPEC;
         return sw_wrap(err, "%s", sw_json_str(sources, "columns"));
     }
-    cli->columns = sw_take(columns);
+    cli->columns = *columns ? sw_take(columns) : NULL;
     return 0;
 }

@@ -20,17 +20,6 @@ static const struct sw_column columns[] = {
     { "MODEL" }, { "ARCHITECTURE" }, { "AUTOML" }, { "ACTIONS", .least = 20 },
 };
 
-static char *joined(const json_t *texts)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    const json_t *each;
-    size_t i;
-
-    json_array_foreach(texts, i, each)
-        sw_buf_addf(&out, "%s%s", i ? ", " : "", json_string_value(each));
-    return sw_buf_steal(&out);
-}
-
 static void print_models(const struct cli *cli, const json_t *models)
 {
     sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
@@ -39,7 +28,7 @@ static void print_models(const struct cli *cli, const json_t *models)
     size_t i;
 
     json_array_foreach(models, i, each) {
-        sw_autofree char *actions = joined(json_object_get(each, "actions"));
+        sw_autofree char *actions = sw_json_joined(json_object_get(each, "actions"), ", ");
         const char *problem = sw_json_str(each, "problem"), *arch = sw_json_str(each, "network_arch");
 
         sw_table_cell(table, sw_json_str(each, "name"), NULL);

@@ -30,13 +30,7 @@ static const char *const script[] = {
 /* Owned. */
 static char *text_of(const struct sw_plan *plan)
 {
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    size_t i;
-    json_t *line;
-
-    json_array_foreach(plan->setup, i, line)
-        sw_buf_addf(&out, "%s%s", i ? "\n" : "", json_string_value(line));
-    return sw_strdup(sw_buf_text(&out));
+    return sw_json_joined(plan->setup, "\n");
 }
 
 int sw_setup_check(const struct sw_plan *plan, struct sw_error *err)

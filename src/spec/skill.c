@@ -151,16 +151,11 @@ static const json_t *find_action(const json_t *info, const char *action, struct 
 {
     const json_t *found = json_object_get(json_object_get(info, "actions"), action);
     sw_auto(json) json_t *names = sw_skill_actions(info);
-    sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
-    const json_t *each;
-    size_t i;
+    sw_autofree char *all = sw_json_joined(names, ", ");
 
     if (json_is_object(found))
         return found;
-    json_array_foreach(names, i, each)
-        sw_buf_addf(&all, "%s%s", i ? ", " : "", json_string_value(each));
-    return sw_null(sw_fail(err, SW_E_SPEC, "it has no action '%s', but: %s", action,
-                           all.length ? sw_buf_text(&all) : "none"));
+    return sw_null(sw_fail(err, SW_E_SPEC, "it has no action '%s', but: %s", action, *all ? all : "none"));
 }
 
 json_t *sw_skill_action(const json_t *info, const char *action, struct sw_error *err)

@@ -42,24 +42,13 @@ static void warn(struct spec_check *check, char *text)
     free(text);
 }
 
-static char *joined(const json_t *texts)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    const json_t *each;
-    size_t i;
-
-    json_array_foreach(texts, i, each)
-        sw_buf_addf(&out, "%s%s", i ? ", " : "", json_string_value(each));
-    return sw_buf_steal(&out);
-}
-
 /* What the model wants and the job does not give: not an error, since its program may have defaults. */
 static void warn_of_missing(const struct spec_level *level, struct spec_check *check, const json_t *action,
                             const json_t *missing)
 {
     const char *model = sw_json_str(action, "model"), *verb = sw_json_str(action, "action");
     const json_t *secrets = json_object_get(level->values, "secrets"), *each, *named;
-    sw_autofree char *places = joined(missing);
+    sw_autofree char *places = sw_json_joined(missing, ", ");
     size_t i, k;
 
     if (json_array_size(missing) > 0)
@@ -90,7 +79,7 @@ static void add_image(struct spec_level *said, const json_t *action)
 /* Only where nothing else names one. */
 static void need_image(const struct spec_level *level, struct spec_check *check, const json_t *action)
 {
-    sw_autofree char *backends = joined(json_object_get(action, "images_of"));
+    sw_autofree char *backends = sw_json_joined(json_object_get(action, "images_of"), ", ");
 
     if (json_object_get(level->values, "image") || sw_json_str(action, "image"))
         return;

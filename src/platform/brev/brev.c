@@ -113,7 +113,7 @@ static struct sw_log_spools *brev_log_spools(struct sw_connection *conn)
 static char *render_instance(const struct sw_plan *plan)
 {
     const struct brev_job_options options = brev_job_options(plan->options);
-    sw_autofree char *types = docker_gpu_join(options.types);
+    sw_autofree char *types = sw_json_joined(options.types, ",");
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     char name[BREV_NAME_SIZE];
 

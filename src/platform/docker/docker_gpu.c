@@ -134,17 +134,6 @@ json_t *docker_gpu_split(const char *text)
     return ids;
 }
 
-char *docker_gpu_join(const json_t *ids)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    size_t i;
-    json_t *id;
-
-    json_array_foreach((json_t *)ids, i, id)
-        sw_buf_addf(&out, "%s%s", i ? "," : "", json_string_value(id));
-    return sw_buf_steal(&out);
-}
-
 /* One name for one device: a number becomes what the engine's list has at that place. */
 json_t *docker_gpu_candidates(const json_t *gpu_ids, const json_t *gpu_devices, const json_t *found)
 {

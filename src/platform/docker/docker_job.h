@@ -349,7 +349,6 @@ json_t *docker_gpu_waiting(const json_t *containers);
 /* Give `count` GPUs to each of `nodes` ranks: array of arrays, or NULL when there are too few. */
 json_t *docker_gpu_choose(const json_t *free_ones, int nodes, int count);
 json_t *docker_gpu_split(const char *text);          /* "0,1" -> ["0","1"]; owned */
-char *docker_gpu_join(const json_t *ids);            /* and back; owned */
 /* GPUs that a job may get, by its options and what was `found`; owned. */
 json_t *docker_gpu_candidates(const json_t *gpu_ids, const json_t *gpu_devices, const json_t *found);
 

@@ -221,7 +221,7 @@ static bool is_tegra(struct docker_api *api)
 int docker_queue_submit(struct docker_sending *s, struct sw_error *err)
 {
     sw_auto(json) json_t *candidates = candidates_of(s->api, s->plan->options);
-    sw_autofree char *choice = docker_gpu_join(candidates);
+    sw_autofree char *choice = sw_json_joined(candidates, ",");
     int result;
 
     if (enough_at_all(s->plan, candidates, err) < 0)

@@ -161,7 +161,7 @@ void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime)
     const char *wants = sw_json_str(labels, LABEL_WANTS);
     int count = sw_text_same(first, DOCKER_GPU_ALL) ? -1
                 : sw_text_same(first, DOCKER_GPU_ANY) && wants ? atoi(wants) : 0;
-    sw_autofree char *held = docker_gpu_join(devices);
+    sw_autofree char *held = sw_json_joined(devices, ",");
 
     json_object_set_new(labels, LABEL_HOLDS, sw_json_text(held));
     if (by_runtime) {                         /* the older way, and Tegra's only one */

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "platform/brev/brev_internal.h"
+#include "../plan_fixture.h"
 
 static const char *environment(void *context, const char *name)
 {
@@ -25,26 +26,11 @@ static const char *environment(void *context, const char *name)
 
 static struct sw_plan *make_plan(json_t *options)
 {
-    struct sw_plan *plan = calloc(1, sizeof *plan);
+    struct sw_plan *plan = plan_fixture("brev", "nvcr.io/nvidia/pytorch:25.08-py3", options);
 
-    strcpy(plan->job_id, "train-abcdefgh");
-    plan->name = sw_strdup("train");
-    plan->platform = sw_strdup("brev");
-    plan->image = sw_strdup("nvcr.io/nvidia/pytorch:25.08-py3");
-    plan->command = sw_strdup("python train.py --out {results_dir}");
-    plan->base_dir = sw_strdup("/home/me/project");
     plan->store_id = sw_strdup("0123456789abcdef");
-    plan->nodes = 1;
     plan->gpus = 2;
     plan->gpu_type = sw_strdup("A100");
-    plan->grace_ms = 30000;
-    plan->env = json_object();
-    plan->secrets = json_array();
-    plan->inputs = json_array();
-    plan->outputs = json_array();
-    plan->labels = json_object();
-    plan->credentials = json_array();
-    plan->options = options;
     json_object_set_new(options, "network", json_string("bridge"));
     return plan;
 }

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "platform/docker/docker_job.h"
+#include "../plan_fixture.h"
 
 struct scene {
     struct sw_plan *plan;
@@ -25,24 +26,10 @@ struct scene {
 static int begin(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    struct sw_plan *plan = calloc(1, sizeof *plan);
+    json_t *options = json_pack("{s:s, s:s, s:s, s:s}", "network", "tao_default", "log_driver", "local",
+                                "results", "auto", "entrypoint", "keep");
+    struct sw_plan *plan = plan_fixture("docker", "nvcr.io/nvidia/pytorch:25.08-py3", options);
 
-    strcpy(plan->job_id, "train-abcdefgh");
-    plan->name = sw_strdup("train");
-    plan->platform = sw_strdup("docker");
-    plan->image = sw_strdup("nvcr.io/nvidia/pytorch:25.08-py3");
-    plan->command = sw_strdup("python train.py --out {results_dir}");
-    plan->base_dir = sw_strdup("/home/me/project");
-    plan->nodes = 1;
-    plan->grace_ms = 30000;
-    plan->env = json_object();
-    plan->secrets = json_array();
-    plan->inputs = json_array();
-    plan->outputs = json_array();
-    plan->labels = json_object();
-    plan->credentials = json_array();
-    plan->options = json_pack("{s:s, s:s, s:s, s:s}", "network", "tao_default", "log_driver", "local",
-                              "results", "auto", "entrypoint", "keep");
     scene->plan = plan;
     scene->base = (struct docker_base){ .user = sw_strdup(""), .arch = sw_strdup("x86_64") };
     scene->site = (struct docker_site){ .attempt = 1, .local = true, .owner = "me@here",

@@ -203,7 +203,7 @@ static json_t *container(const char *id, const char *state, const char *wants, c
 
 static void expect_ids(json_t *ids, const char *wanted)
 {
-    sw_autofree char *text = docker_gpu_join(ids);
+    sw_autofree char *text = sw_json_joined(ids, ",");
 
     assert_string_equal(text ? text : "", wanted);
     json_decref(ids);

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/kubernetes/kubernetes_internal.h"
+#include "../plan_fixture.h"
 
 struct scene {
     struct sw_plan *plan;
@@ -25,28 +26,18 @@ struct scene {
 static int begin(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    struct sw_plan *plan = calloc(1, sizeof *plan);
+    struct sw_plan *plan = plan_fixture("kubernetes", "example.org/ray:2.60.0", NULL);
 
-    strcpy(plan->job_id, "train-abcdefgh");
-    plan->name = sw_strdup("train");
-    plan->platform = sw_strdup("kubernetes");
-    plan->image = sw_strdup("example.org/ray:2.60.0");
+    free(plan->command);
     plan->command = sw_strdup("python train.py");
-    plan->base_dir = sw_strdup("/home/me/project");
     plan->launcher = SW_LAUNCHER_RAY;
     plan->ray_cluster = json_pack("{s:s}", "version", "2.60.0");
     plan->nodes = 3;
     plan->gpus = 8;
     plan->cpus = 16;
     plan->memory_bytes = (int64_t)64 << 30;
-    plan->grace_ms = 30000;
+    json_decref(plan->env);
     plan->env = json_pack("{s:s}", "NCCL_DEBUG", "INFO");
-    plan->secrets = json_array();
-    plan->inputs = json_array();
-    plan->outputs = json_array();
-    plan->labels = json_object();
-    plan->credentials = json_array();
-    plan->options = json_object();
     plan->store_id = sw_strdup("0123456789abcdef");
     plan->owner_uid = 1000;
     scene->plan = plan;

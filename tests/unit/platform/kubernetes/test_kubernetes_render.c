@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/kubernetes/kubernetes_internal.h"
+#include "../plan_fixture.h"
 
 struct scene {
     struct sw_plan *plan;
@@ -25,23 +26,8 @@ struct scene {
 static int begin(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    struct sw_plan *plan = calloc(1, sizeof *plan);
+    struct sw_plan *plan = plan_fixture("kubernetes", "nvcr.io/nvidia/pytorch:25.08-py3", NULL);
 
-    strcpy(plan->job_id, "train-abcdefgh");
-    plan->name = sw_strdup("train");
-    plan->platform = sw_strdup("kubernetes");
-    plan->image = sw_strdup("nvcr.io/nvidia/pytorch:25.08-py3");
-    plan->command = sw_strdup("python train.py --out {results_dir}");
-    plan->base_dir = sw_strdup("/home/me/project");
-    plan->nodes = 1;
-    plan->grace_ms = 30000;
-    plan->env = json_object();
-    plan->secrets = json_array();
-    plan->inputs = json_array();
-    plan->outputs = json_array();
-    plan->labels = json_object();
-    plan->credentials = json_array();
-    plan->options = json_object();
     plan->store_id = sw_strdup("0123456789abcdef");
     plan->owner_uid = 1000;
     scene->plan = plan;

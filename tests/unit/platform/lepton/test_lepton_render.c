@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/lepton/lepton_internal.h"
+#include "../plan_fixture.h"
 
 struct scene {
     struct sw_plan *plan;
@@ -26,24 +27,9 @@ struct scene {
 static int begin(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    struct sw_plan *plan = calloc(1, sizeof *plan);
+    struct sw_plan *plan = plan_fixture("lepton", "nvcr.io/nvidia/pytorch:25.08-py3", NULL);
 
     setenv("USER", "me", 1);
-    strcpy(plan->job_id, "train-abcdefgh");
-    plan->name = sw_strdup("train");
-    plan->platform = sw_strdup("lepton");
-    plan->image = sw_strdup("nvcr.io/nvidia/pytorch:25.08-py3");
-    plan->command = sw_strdup("python train.py --out {results_dir}");
-    plan->base_dir = sw_strdup("/home/me/project");
-    plan->nodes = 1;
-    plan->grace_ms = 30000;
-    plan->env = json_object();
-    plan->secrets = json_array();
-    plan->inputs = json_array();
-    plan->outputs = json_array();
-    plan->labels = json_object();
-    plan->credentials = json_array();
-    plan->options = json_object();
     scene->plan = plan;
     scene->site = (struct lepton_site){ .attempt = 1, .shape = sw_strdup("cpu.small"),
                                         .arch = sw_strdup("x86_64") };

@@ -18,25 +18,12 @@
 #include "base/text.h"
 #include "core/payload.h"
 #include "platform/ray/ray_internal.h"
+#include "../plan_fixture.h"
 
 static int begin(void **state)
 {
-    struct sw_plan *plan = calloc(1, sizeof *plan);
+    struct sw_plan *plan = plan_fixture("ray", "busybox", NULL);
 
-    strcpy(plan->job_id, "train-abcdefgh");
-    plan->name = sw_strdup("train");
-    plan->platform = sw_strdup("ray");
-    plan->command = sw_strdup("python train.py --out {results_dir}");
-    plan->base_dir = sw_strdup("/home/me/project");
-    plan->nodes = 1;
-    plan->grace_ms = 30000;
-    plan->env = json_object();
-    plan->secrets = json_array();
-    plan->inputs = json_array();
-    plan->outputs = json_array();
-    plan->labels = json_object();
-    plan->credentials = json_array();
-    plan->options = json_object();
     *state = plan;
     return 0;
 }

@@ -21,29 +21,15 @@
 #include "base/text.h"
 #include "platform/kit/names.h"
 #include "platform/runai/runai_internal.h"
+#include "../plan_fixture.h"
 
 static struct runai_target target = { .attempt = 1, .project_id = "4501", .owner = "me@here",
                                       .cluster_id = "71f6e2a4-0c1b-4d55-9a5e-3c1f0b6a7d21" };
 
 static int begin(void **state)
 {
-    struct sw_plan *plan = calloc(1, sizeof *plan);
+    struct sw_plan *plan = plan_fixture("runai", "nvcr.io/nvidia/pytorch:25.08-py3", NULL);
 
-    strcpy(plan->job_id, "train-abcdefgh");
-    plan->name = sw_strdup("train");
-    plan->platform = sw_strdup("runai");
-    plan->image = sw_strdup("nvcr.io/nvidia/pytorch:25.08-py3");
-    plan->command = sw_strdup("python train.py --out {results_dir}");
-    plan->base_dir = sw_strdup("/home/me/project");
-    plan->nodes = 1;
-    plan->grace_ms = 30000;
-    plan->env = json_object();
-    plan->secrets = json_array();
-    plan->inputs = json_array();
-    plan->outputs = json_array();
-    plan->labels = json_object();
-    plan->credentials = json_array();
-    plan->options = json_object();
     plan->store_id = sw_strdup("0123456789abcdef");
     plan->owner_uid = 1000;
     target.pull_secret = target.secret = NULL;

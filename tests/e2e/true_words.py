@@ -422,6 +422,25 @@ class Words(Fixture):
         self.assertEqual(self.ids(), [])
         said = self.say(76, "run", "--id", "too-big", "--gpus", "1000", "--", "true")
         self.assertRegex(said, r"the job needs 1000 GPUs; this machine has (none|\d+)")
+        self.env["SLIPWAY_REHEARSAL_API"] = "down"
+        said = self.say(69, "run", "-p", "rehearsal", "--id", "kept", "--", "true")
+        self.assertIn("recorded as kept; see 'slipway status kept'", said)
+
+    def test_credentials_in_a_url_are_refused_and_help_names_every_status(self):
+        for status, args, said in (
+                (64, ["ls", "s3://key:secret-word@bucket/x"], "do not put credentials in a URL: s3:// takes no user or password"),
+                (0, ["report", "-O", "r.tar"], "secrets are redacted; review it before sharing"),
+                (65, ["plan", "--image", "a b", "-p", "docker", "--", "true"], "image 'a b': a name has lower-case letters"),
+                (64, ["logs", "last", "--rank", "x"], "--rank: 'x' is not a non-negative integer"),
+                (65, ["plan", "-p", "slurm", "--set", "slurm.hostname=x", "--", "true"],
+                 "no folder on the cluster is configured for the files of jobs")):
+            text = self.say(status, *args)
+            self.assertIn(said, text)
+            self.assertNotIn("secret-word", text)
+        page = self.ends(0, "help", "exit-codes").stdout.decode()
+        for line in ("70  internal       a bug in slipway", "76  refused        the platform rejected the request",
+                     "141 means that the reader of the output closed it"):
+            self.assertIn(line, page)
 
     def test_a_cancel_between_two_attempts_says_which_one_never_began(self):
         for platform in (["-p", "rehearsal", "--set", "rehearsal.script=exit 3"], ["-p", "local"]):

@@ -250,8 +250,13 @@ static int record_cancels(struct api_batch *batch, struct sw_error *err)
             .reason = SW_REASON_CANCELED,
             .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1, .ended_ms = sw_now_ms(),
         };
-        snprintf(seen[count++].message, sizeof seen->message, "%s",
-                 row->started_ms ? "canceled" : "canceled before it started");
+        if (row->started_ms || row->attempt < 2)
+            snprintf(seen[count].message, sizeof seen->message, "%s",
+                     row->started_ms ? "canceled" : "canceled before it started");
+        else
+            snprintf(seen[count].message, sizeof seen->message, "canceled while waiting for attempt %d",
+                     row->attempt);
+        count++;
     }
     return count ? sw_store_saw_many(batch->session->store, seen, count, NULL, sw_now_ms(), NULL, err) : 0;
 }

@@ -53,6 +53,8 @@ char *sw_failure_analysis(struct sw_session *session, const char *id, struct sw_
 /* "Canceled by you", or what is known of the cause. */
 static char *how_canceled(const struct sw_job *row)
 {
+    if (row->canceling && !row->started_ms && row->attempt > 1)
+        return sw_format("Canceled by you while waiting for attempt %d", row->attempt);
     if (row->canceling)
         return sw_strdup(row->started_ms ? "Canceled by you" : "Canceled by you before it started");
     return sw_text_empty(row->message) ? sw_strdup("Canceled from outside Slipway")

@@ -348,15 +348,22 @@ static const struct api_field error[] = {
     ALWAYS("message", API_TEXT, "what failed and why"), MAYBE("hint", API_TEXT, "what to do next"), END
 };
 /* Of commands that act on jobs: what came of each. */
-static const struct api_field outcome[] = {
-    ALWAYS("id", API_TEXT, "id of the job"),
-    MAYBE("status", API_TEXT, "its state now"),
-    MAYBE("attempt", API_INT, "number of the newest attempt"),
-    MAYBE("exit_code", API_INT, "exit code of the program"),
-    MAYBE("signal", API_POSITIVE, "signal that ended it"),
-    MAYBE("duration_ms", API_INT, "how long it ran"),
-    ALWAYS("already", API_BOOL, "of run: it was there before, and nothing was sent"),
-    MAYBE("error", API_OBJECT, "why it failed", error), END
+#define OUTCOME \
+    ALWAYS("id", API_TEXT, "id of the job"),                                                       \
+    MAYBE("status", API_TEXT, "its state now"),                                                    \
+    MAYBE("attempt", API_INT, "number of the newest attempt"),                                     \
+    MAYBE("exit_code", API_INT, "exit code of the program"),                                       \
+    MAYBE("signal", API_POSITIVE, "signal that ended it"),                                         \
+    MAYBE("duration_ms", API_INT, "how long it ran"),                                              \
+    ALWAYS("already", API_BOOL, "of run: it was there before, and nothing was sent"),              \
+    MAYBE("error", API_OBJECT, "why it failed", error)
+static const struct api_field outcome[] = { OUTCOME, END };
+static const struct api_field removal[] = {
+    OUTCOME, MAYBE("results_place", API_TEXT, "with --keep-results: where its results stay"), END
+};
+static const struct api_field removals[] = {
+    VERSION, ALWAYS("ok", API_BOOL, "whether it was done for every job"),
+    ALWAYS("jobs", API_LIST, "each job", removal), END
 };
 static const struct api_field outcomes[] = {
     VERSION, ALWAYS("ok", API_BOOL, "whether it was done for every job"),
@@ -547,7 +554,7 @@ const struct api_shape api_shapes[] = {
     { "rerun", "With -d: what was submitted.", false, outcomes },
     { "results", "Where results are.", false, results },
     { "retry", "What came of each job.", false, outcomes },
-    { "rm", "What came of each job.", false, outcomes },
+    { "rm", "What came of each job.", false, removals },
     { "run", "With -d: what was submitted.", false, outcomes },
     { "status", "Everything known about a job.", false, status_one,
       "When several jobs are meant.", status_many },

@@ -40,7 +40,7 @@ int sw_format_of_path(const char *path, enum sw_format *format, struct sw_error 
                 *format = (enum sw_format)i;
                 return 0;
             }
-    sw_fail(err, SW_E_USAGE, "'%s' ends in '%s', which is not a known format", path, ending);
+    sw_fail(err, SW_E_USAGE, "'%s': unknown file type '%s'", path, ending);
     return sw_hint(err, "use .yaml, .yml, .json or .toml");
 }
 

@@ -139,6 +139,8 @@ void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; 
 /* Its message, and how long it is until it starts where that is known: for what is drawn, not for
  * news, as it changes every second. Owned. */
 char *cli_job_message(const json_t *job);
+/* "your program": the cause of its failure as people say it; JSON keeps the word. NULL: none is known. */
+const char *cli_cause(const json_t *job);
 /* "Complete, exit code 0, 5s": how it went, in one line. */
 char *cli_job_outcome(const json_t *job);
 /* cli_outcomes.c: the same for one job of several. */

@@ -18,11 +18,8 @@ static void say_next_commands(const struct cli *cli, const char *id)
     cli_say(cli, "  slipway cancel %s     stop it", id);
 }
 
-static void say_field(const struct cli *cli, const char *label, const json_t *job,
-                      const char *key)
+static void say_field(const struct cli *cli, const char *label, const char *text)
 {
-    const char *text = sw_json_str(job, key);
-
     if (!sw_text_empty(text))
         cli_say(cli, "  %-8s %s", label, text);
 }
@@ -40,13 +37,13 @@ static void say_summary(struct cli *cli, const char *id)
     outcome = cli_job_outcome(job);
     cli_say_job(cli, id, "%s", outcome);
     if (sw_json_int(json_object_get(json_object_get(job, "runner"), "out"), "empty", 0) > 0)
-        say_field(cli, "message", job, "message");
+        say_field(cli, "message", sw_json_str(job, "message"));
     if (cli_job_state(job) != SW_COMPLETE) {
-        say_field(cli, "message", job, "message");
-        say_field(cli, "cause", job, "cause");
-        say_field(cli, "advice", job, "suggestion");
+        say_field(cli, "message", sw_json_str(job, "message"));
+        say_field(cli, "cause", cli_cause(job));
+        say_field(cli, "advice", sw_json_str(job, "suggestion"));
     }
-    say_field(cli, "results", job, "results_place");
+    say_field(cli, "results", sw_json_str(job, "results_place"));
     cli_say(cli, "  next     slipway %s %s", cli_job_state(job) == SW_ERROR ? "why" : "get", id);
     cli_say(cli, "           slipway status %s", id);
 }

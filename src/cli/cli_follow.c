@@ -50,6 +50,8 @@ static char *news_of(const json_t *job, const char *message)
         return NULL;
     if (state == SW_RUNNING || sw_text_empty(message))
         return sw_strdup(words[state]);
+    if (sw_text_starts(message, words[state]))              /* "waiting for 2 GPUs" */
+        return sw_strdup(message);
     return sw_format("%s: %s", words[state], message);
 }
 

@@ -41,7 +41,7 @@ int cli_interactive_prepare(struct cli *cli, struct sw_request *request, struct 
     const char *const argv[] = { "sh", "-c", script };
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        sw_fail(err, SW_E_USAGE, "-i needs a terminal, and input or output is none");
+        sw_fail(err, SW_E_USAGE, "-i needs a terminal as its input and output");
         return sw_hint(err, "leave out -i to run the command without one");
     }
     if (sw_request_argv(request, SW_COUNT(argv), argv, err) < 0 ||

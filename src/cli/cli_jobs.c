@@ -213,6 +213,13 @@ char *cli_job_message(const json_t *job)
     return sw_format("%s%s in %s", message ? message : "", retry ? "" : "; expected to start", until);
 }
 
+const char *cli_cause(const json_t *job)
+{
+    const char *cause = sw_json_str(job, "cause");
+
+    return sw_text_same(cause, "user") ? "your program" : cause;
+}
+
 static bool is_over(const struct cli *cli, const char *id)
 {
     sw_auto(json) json_t *job =

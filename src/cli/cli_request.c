@@ -168,6 +168,8 @@ static int read_file(struct sw_request *request, const struct cli_args *args, bo
     if (!file)
         return find_file(request, find, err);
     if (sw_request_file(request, file, err) < 0) {
+        if (err->code == SW_E_USAGE && sw_text_ends(file, ".py"))
+            return sw_hint(err, "did you mean: slipway run -- python %s ?", file);
         if (args->word_count && !strpbrk(file, "./"))
             return sw_hint(err, "a command goes after '--': slipway run -- %s", args->words[0]);
         return -1;

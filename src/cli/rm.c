@@ -27,6 +27,21 @@ static void tell_removed(struct cli *cli, const struct sw_outcome *outcome)
     cli_say_job(cli, outcome->id, "removed");
 }
 
+/* `kept`: id -> where the results of a removed job stay; NULL: nowhere. */
+static int end(struct cli_outcomes *all, const json_t *kept, struct sw_error *err)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(all->rows, i, row) {
+        bool removed = json_is_null(json_object_get(row, "error"));
+        const char *place = removed ? sw_json_str(kept, sw_json_str(row, "id")) : NULL;
+
+        json_object_set_new(row, "results_place", place ? sw_json_text(place) : json_null());
+    }
+    return cli_outcomes_end(all, err);
+}
+
 static int remove_expired(struct cli *cli, struct sw_error *err)
 {
     sw_auto(json) json_t *ids = NULL;
@@ -43,7 +58,7 @@ static int remove_expired(struct cli *cli, struct sw_error *err)
         cli_outcome(&outcomes, &(struct sw_outcome){ .id = json_string_value(id), .index = i });
     if (json_array_size(ids) == 0)
         cli_say(cli, "no job is past its keep time");
-    return cli_outcomes_end(&outcomes, err);
+    return end(&outcomes, NULL, err);
 }
 
 /* Where the results will stay; owned; NULL: not known. Asked before the record is gone. */
@@ -65,7 +80,7 @@ static int forget_all(struct cli *cli, const json_t *ids, struct sw_error *err)
     struct cli_outcomes outcomes = { .cli = cli, .verb = "forget", .tell = tell_forgotten };
 
     cli_outcome_each(&outcomes, ids, sw_forget);
-    return cli_outcomes_end(&outcomes, err);
+    return end(&outcomes, NULL, err);
 }
 
 struct rm_removal {
@@ -105,7 +120,7 @@ static int remove_all(struct cli *cli, const json_t *ids, bool keep_results, str
     struct rm_removal removal = { { .cli = cli, .verb = "remove" }, kept };
 
     sw_remove_many(cli->session, list, json_array_size(ids), keep_results, take_removed, &removal, NULL);
-    return cli_outcomes_end(&removal.outcomes, err);
+    return end(&removal.outcomes, removal.kept, err);
 }
 
 static int rm_run(struct cli *cli, const struct cli_args *args, struct sw_error *err)

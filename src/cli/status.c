@@ -38,7 +38,7 @@ static void add_line(struct sw_buf *out, const char *label, const char *text)
     if (sw_text_empty(text))
         return;
     clean = sw_text_printable(text, strlen(text));
-    sw_buf_addf(out, "  %-10s %s\n", label, clean);
+    sw_buf_addf(out, "  %-11s %s\n", label, clean);
 }
 
 static void add_time(struct sw_buf *out, const char *label, const json_t *job, const char *key)
@@ -179,7 +179,7 @@ static void add_data(struct sw_buf *out, const json_t *job)
     add_line(out, "data", sw_buf_text(&text));
 }
 
-/* "attempt 2, not before 2026-05-21 05:20:54 UTC" */
+/* "2, not before 2026-05-21 05:20:54 UTC" */
 static void add_retry(struct sw_buf *out, const json_t *job)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
@@ -188,10 +188,10 @@ static void add_retry(struct sw_buf *out, const json_t *job)
     if (sw_json_int(job, "attempt", 1) < 2)
         return;
     cli_time_shown(sw_json_str(job, "next_attempt_at"), at);
-    sw_buf_addf(&text, "attempt %lld", (long long)sw_json_int(job, "attempt", 1));
+    sw_buf_addf(&text, "%lld", (long long)sw_json_int(job, "attempt", 1));
     if (*at)
         sw_buf_addf(&text, ", not before %s", at);
-    add_line(out, "retry", sw_buf_text(&text));
+    add_line(out, "attempt", sw_buf_text(&text));
 }
 
 /* "/results to s3://bucket/runs/7/" */
@@ -281,7 +281,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     cli_job_head(out, cli->screen.out_color, sw_json_str(job, "id"), state);
     sw_buf_add_char(out, '\n');
     add_line(out, "message", message);
-    add_line(out, "cause", sw_json_str(job, "cause"));
+    add_line(out, "cause", cli_cause(job));
     add_line(out, "advice", state == SW_PENDING && sw_text_same(reason, SW_REASON_UNSCHEDULABLE)
                                 ? "it can never be scheduled as it is: 'slipway cancel' ends it"
                                 : sw_json_str(job, "suggestion"));
@@ -289,7 +289,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "platform", sw_json_str(job, "backend_type"));
     add_line(out, "place", sw_json_str(job, "place"));
     add_what(out, job);
-    add_line(out, "remote id", sw_json_str(job, "backend_job_id"));
+    add_line(out, "platform id", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);
     if (sw_text_same(reason, SW_REASON_OUTPUTS) && sw_state_is_final(state))
@@ -300,7 +300,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_time(out, "started", job, "started_at");
     add_time(out, "ended", job, "ended_at");
     cli_duration(sw_json_int(job, "duration_ms", -1), text);
-    add_line(out, "took", text);
+    add_line(out, sw_state_is_final(state) ? "took" : "running for", text);
     add_progress(out, job);
     add_data(out, job);
     add_retry(out, job);
@@ -310,7 +310,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_outputs(out, job);
     cli_job_age(job, "seen_age_ms", text);
     if (!sw_state_is_final(state))
-        sw_buf_addf(out, "  %-10s %s%s\n", "seen", strcmp(text, "-") ? text : "never",
+        sw_buf_addf(out, "  %-11s %s%s\n", "checked", strcmp(text, "-") ? text : "never",
                     strcmp(text, "-") ? " ago" : "");
     add_attempts(out, cli, job);
 }

@@ -96,7 +96,7 @@ void cli_why_card(struct sw_buf *out, const json_t *why, size_t width, bool colo
 
     add_headline(out, why, clean, width, color);
     add_evidence(out, json_object_get(why, "evidence"), clean, width);
-    add_part(out, "cause", sw_json_str(why, "cause"), width);
+    add_part(out, "cause", cli_cause(why), width);
     add_part(out, "advice", sw_json_str(why, "suggestion"), width);
     add_retry(out, json_object_get(why, "retry"), width);
 }

@@ -322,7 +322,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "'code:'"),
       DIAG_EXCEPTION, { "^FileNotFoundError: ", "^NotADirectoryError: ", "^IsADirectoryError: " } },
     { PROGRAM("permission", "user",
-        "it may not read or write a file: check owner and mode, or write below one of the "
+        "permission denied on a file: check owner and mode, or write below one of the "
         "'outputs:'"),
       DIAG_EXCEPTION, { "^PermissionError: [Errno #]" } },
     { PROGRAM("python-syntax", "user", "the program is not valid Python: see the line"),

@@ -33,6 +33,16 @@ static int64_t pause_before(const char *wait, int attempt, unsigned jitter)
     return pause_ms + more_ms > high_ms && high_ms > low_ms ? high_ms : pause_ms + more_ms;
 }
 
+static void say_cause(struct sw_retry *out, const char *cause, bool named)
+{
+    const char *list = named ? " (not in retry.on)" : "";
+
+    if (sw_text_same(cause, "user"))
+        snprintf(out->why, sizeof out->why, "not retried: the program itself failed%s", list);
+    else
+        snprintf(out->why, sizeof out->why, "not retried: cause %.40s%s", cause, list);
+}
+
 void sw_retry_decide(const json_t *plan, int usual_most, const struct sw_observation *failed,
                      const json_t *verdict, unsigned jitter, struct sw_retry *out)
 {
@@ -45,12 +55,11 @@ void sw_retry_decide(const json_t *plan, int usual_most, const struct sw_observa
     if (failed->state != SW_ERROR) {
         snprintf(out->why, sizeof out->why, "it did not fail");
     } else if (!sw_verdict_is_retriable(verdict, on)) {
-        snprintf(out->why, sizeof out->why, "not retried: cause '%.40s'%s",
-                 cause ? cause : "unknown", json_is_array(on) ? ": not in retry.on" : "");
+        say_cause(out, cause ? cause : "unknown", json_is_array(on));
     } else if (out->most == 0) {
         snprintf(out->why, sizeof out->why, "retries are switched off");
     } else if (attempt > out->most) {
-        snprintf(out->why, sizeof out->why, "all %d retries are used up", out->most);
+        snprintf(out->why, sizeof out->why, "no retries left (%d of %d used)", out->most, out->most);
     } else {
         out->again = true;
         out->wait_ms = pause_before(sw_json_str(retry, "wait"), attempt, jitter % 1000);

@@ -22,8 +22,8 @@ static const struct sw_waiting by_state[] = {
                      "refresh, and check the platform with 'slipway preflight'" },
     [SW_PENDING] = { "it is waiting to start", 60 * MINUTE_MS,
                      "check its id with the platform's own tools" },
-    [SW_RUNNING] = { "it is running", 0, NULL },
-    [SW_PAUSED]  = { "it is paused", 0, "resume it on the platform" },
+    [SW_RUNNING] = { "Running", 0, NULL },
+    [SW_PAUSED]  = { "Paused", 0, "resume it on the platform" },
 };
 
 /* The platform's words, harmless and on one line. */
@@ -47,6 +47,12 @@ char *sw_explain_waiting(enum sw_state state, const char *reason, const char *me
 
     if (sw_state_is_final(state) || (size_t)state >= SW_COUNT(by_state))
         return NULL;
+    if (state == SW_RUNNING && sw_text_same(reason, SW_REASON_GUARD) && !sw_text_empty(message)) {
+        sw_buf_add(&out, "Running, but ");
+        add_clean(&out, message);
+        sw_buf_add(&out, " (guard)");
+        return sw_buf_steal(&out);
+    }
     if (row) {
         sw_buf_add(&out, row->what);
     } else {

@@ -88,9 +88,8 @@ void monitor_guard(struct sw_store *store, const struct sw_platform *platform,
     if (!what)
         return;
     sw_age_format(now_ms - since, age);
-    message = sw_format("%s for %s%s", strcmp(what, "no_output") == 0 ? "no new output in the log"
-                                                                      : "the GPUs are idle",
-                        age, stops ? "; stopped by guard.action" : "");
+    message = sw_format("%s%s for %s", stops ? "stopped by guard: " : "",
+                        strcmp(what, "no_output") == 0 ? "no output" : "GPUs idle", age);
     data = sw_json_object(SW_STR("what", what), SW_INT("since_ms", since),
                           SW_STR("action", stops ? "stop" : "warn"), SW_STR("message", message));
     if (sw_store_guard(store, job->id, job->attempt, since, data, &won, NULL) == 0 && won && stops)

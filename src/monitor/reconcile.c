@@ -163,7 +163,10 @@ static void judge_absence(struct poll_entry *entry, struct sw_observation *seen,
     const struct sw_job *job = &entry->job;
 
     if ((job->phase == SW_PHASE_SUBMITTING || seen->unattended) && job->canceling) {
-        monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled before anything was started");
+        monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled before it started");
+        if (job->attempt > 1)
+            snprintf(seen->message, sizeof seen->message, "canceled while waiting for attempt %d",
+                     job->attempt);
     } else if (job->canceling) {             /* what was asked for, by a client that did not see its end */
         monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled");
     } else if (job->phase == SW_PHASE_SUBMITTING && job->attempt > 1) {

@@ -270,7 +270,7 @@ static const struct sw_spec_platform *platform_within(const struct sw_profiles *
     profile_look_at(check, profiles, which, section);
     spec_enter(check, word);
     if (!json_is_string(key)) {
-        spec_complain(check, "%s: expected text", word);
+        spec_complain(check, "%s: expected a string", word);
         return by_name;
     }
     named = spec_platform(check->platforms, check->platform_count, json_string_value(key));

@@ -33,10 +33,10 @@ static const char *kind_of(const json_t *value)
 static json_t *wrong_type(struct spec_check *check, const char *wanted, const json_t *value)
 {
     sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
-    bool quotes = strcmp(wanted, "text") == 0 && !json_is_object(value) && !json_is_array(value);
+    bool quotes = strcmp(wanted, "a string") == 0 && !json_is_object(value) && !json_is_array(value);
 
     spec_complain(check, "%sexpected %s, found %s%s", subject, wanted, kind_of(value),
-                  quotes ? " (put it in quotes)" : "");
+                  quotes ? " (quote it if you mean a string)" : "");
     return NULL;
 }
 
@@ -85,7 +85,7 @@ static json_t *check_text(struct spec_check *check, const struct sw_option *row,
                           const json_t *value)
 {
     if (!json_is_string(value))
-        return wrong_type(check, "text", value);
+        return wrong_type(check, "a string", value);
     if (strlen(json_string_value(value)) != json_string_length(value))
         return refuse(check, "contains a NUL character");
     return spec_fill_variables(check, row, json_copy((json_t *)value));

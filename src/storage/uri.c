@@ -52,7 +52,8 @@ static int check_host(const struct sw_uri *uri, struct sw_error *err)
     bool web = strcmp(uri->scheme, "http") == 0 || strcmp(uri->scheme, "https") == 0;
 
     if ((web || strcmp(uri->scheme, "s3") == 0) && strchr(uri->host, '@')) {
-        sw_fail(err, SW_E_USAGE, "a %s:// URI may not carry a user or password", uri->scheme);
+        sw_fail(err, SW_E_USAGE, "do not put credentials in a URL: %s:// takes no user or password",
+                uri->scheme);
         return sw_hint(err, "credentials come from the environment");
     }
     if (!*uri->host)

@@ -337,6 +337,133 @@ class Places(Fixture):
         self.ends(0, "logs")
 
 
+class Words(Fixture):
+    """Texts that once read as translated: what is said now."""
+
+    def test_an_error_says_what_is_wrong_in_plain_words(self):
+        self.env.pop("FOO", None)
+        for name, text in (("two.yaml", "command: 'true'\n---\nnodes: 1\n"), ("tab.yaml", "\tcommand: 'true'\n"),
+                           ("bool.yaml", "command: true\n"), ("env.yaml", "command: 'true'\nenv: text\n"),
+                           ("twice.yaml", "nodes: 1\nnodes: 2\n"), ("value.toml", "command =\n")):
+            (self.work / name).write_text(text)
+        for status, args, said in (
+                (65, ["plan", "two.yaml"], "two.yaml:2:1: only one YAML document per file"),
+                (65, ["plan", "tab.yaml"], "tab.yaml:1:1: tab in indentation: YAML requires spaces"),
+                (65, ["plan", "bool.yaml"], "command: expected a string, found true or false (quote it if you mean a string)"),
+                (65, ["plan", "env.yaml"], "env: expected a mapping of strings, found a string"),
+                (65, ["plan", "twice.yaml"], "twice.yaml:2:1: duplicate key 'nodes' (first on line 1)"),
+                (65, ["plan", "value.toml"], "value expected"),
+                (64, ["plan", "train.py"], "'train.py': unknown file type '.py'\n  hint: did you mean: slipway run -- python train.py ?"),
+                (64, ["plan", "a.yaml", "b"], "unexpected argument 'b'"),
+                (64, ["plan", "--env", "FOO", "--", "true"], "--env FOO: FOO is not set in your environment"),
+                (64, ["ps", "-n", "-1"], "not a non-negative integer"),
+                (65, ["plan", "-p", "slurm", "--", "true"], "no login host is configured"),
+                (64, ["adopt", "x"], "where does 'x' run?")):
+            self.assertIn(said, self.say(status, *args), args)
+        self.assertRegex(self.say(65, "plan", "bool.yaml"), "hint: 'slipway help job command' explains the key")
+
+    def test_nothing_points_to_a_schema_where_a_page_would_help(self):
+        (self.work / "job.yaml").write_text("command: 'true'\nnods: 2\ngpus: -1\n")
+        said = self.say(65, "run")
+        self.assertIn("slipway help job", said)
+        self.assertNotIn("schema", said)
+
+    def test_what_is_counted_agrees_with_its_number(self):
+        self.assertNotRegex(self.say(0, "run", "--", "sh", "-c", 'echo a > "$SLIPWAY_RESULTS_DIR/a"'), r"\b1 \w+s\b")
+        self.assertIn("1 file copied", self.say(0, "get", "last", "here"))
+        for number in (1, 2):
+            job = self.rehearse("exit 3; " * number + "exit 3", "--set", f"retry.max={number}", "--set", "retry.wait=0s",
+                                "--set", "retry.on=unknown")
+            end = time.monotonic() + base.DEADLINE
+            while f"no retries left ({number} of {number} used)" not in self.ends(0, "why", job).stdout.decode():
+                self.assertLess(time.monotonic(), end)
+                self.ends(0, "watcher", "once")
+            self.assertRegex(self.ends(0, "status", job).stdout.decode(), rf"(?m)^  attempt +{number + 1}$")
+
+    def test_a_failure_of_the_program_is_named_so(self):
+        (self.work / "train.py").write_text('raise ValueError("shape mismatch: (32, 10) vs (32, 100)")\n')
+        said = self.say(1, "run", "--", sys.executable, "train.py")
+        self.assertRegex(said, r"(?m)^  message  ValueError: shape mismatch: .*; rank 0, exit code 1\n  cause    your program$")
+        card = self.ends(0, "why").stdout.decode()
+        self.assertRegex(card, r"(?m)^  cause +your program$")
+        self.assertRegex(card, r"(?m)^  retry +not retried: the program itself failed$")
+        self.assertRegex(self.ends(0, "status").stdout.decode(), r"(?m)^  cause +your program$")
+        self.assertEqual(json.loads(self.ends(0, "why", "-o", "json").stdout)["cause"], "user")
+
+    def test_ends_by_signals_and_silence_say_from_where(self):
+        self.assertIn("ended by SIGTERM from outside Slipway", self.say(143, "run", "--", "sh", "-c", "kill -TERM $$"))
+        self.assertIn("killed (SIGKILL) by something other than Slipway", self.say(137, "run", "--", "sh", "-c", "kill -KILL $$"))
+        self.assertIn("the job wrote nothing to its log", self.say(3, "run", "--", "sh", "-c", "exit 3"))
+        self.assertIn("unrecognised failure", self.say(3, "run", "--", "sh", "-c", "echo so; exit 3"))
+        self.assertIn("permission denied on a file", self.say(
+            1, "run", "--", "sh", "-c", "echo \"PermissionError: [Errno 13] Permission denied: '/x'\"; exit 1"))
+        stops = ["--set", "guard.no_output=1s", "--set", "guard.action=stop"]
+        self.assertIn("stopped by guard: no output for 1s", self.say(124, "run", *stops, "--", "sleep", "60"))
+
+    def test_a_card_says_what_goes_on(self):
+        quiet = self.ends(0, "run", "-q", "-d", "--set", "guard.no_output=1s", "--", "sleep", "60").stdout.decode().strip()
+        end = time.monotonic() + base.DEADLINE
+        while "Running, but no output for 1s (guard)" not in self.ends(0, "why", quiet).stdout.decode():
+            self.assertLess(time.monotonic(), end)
+        card = self.ends(0, "status", quiet).stdout.decode()
+        for line in (r"running for +\d", r"platform id +\d", r"checked +\d+s ago"):
+            self.assertRegex(card, rf"(?m)^  {line}")
+        self.ends(0, "cancel", quiet)
+        self.assertEqual(self.ends(0, "why", quiet).stdout.decode(), f"{quiet}  Canceled by you\n")
+        waits = self.rehearse("pending 1h")
+        self.assertRegex(self.ends(0, "why", waits).stdout.decode(), r"Pending: queued \(for \d+s\): waiting \(scripted\)")
+        done = self.rehearse("exit 0")
+        self.ends(0, "wait", done)
+        self.assertEqual(self.ends(0, "why", done).stdout.decode(), f"{done}  Complete (exit code 0)\n")
+        self.assertIn("'all' matches 3 jobs; this command takes one", self.say(64, "events", "all"))
+
+    def test_a_dry_run_and_a_failed_submit_say_what_is_left(self):
+        self.assertEqual(self.say(0, "run", "--dry-run", "--", "true"), "dry run: nothing was submitted\n")
+        self.assertEqual(self.ids(), [])
+        said = self.say(76, "run", "--id", "too-big", "--gpus", "1000", "--", "true")
+        self.assertRegex(said, r"the job needs 1000 GPUs; this machine has (none|\d+)")
+        self.env["SLIPWAY_REHEARSAL_API"] = "down"
+        said = self.say(69, "run", "-p", "rehearsal", "--id", "kept", "--", "true")
+        self.assertIn("recorded as kept; see 'slipway status kept'", said)
+
+    def test_credentials_in_a_url_are_refused_and_help_names_every_status(self):
+        for status, args, said in (
+                (64, ["ls", "s3://key:secret-word@bucket/x"], "do not put credentials in a URL: s3:// takes no user or password"),
+                (0, ["report", "-O", "r.tar"], "secrets are redacted; review it before sharing"),
+                (65, ["plan", "--image", "a b", "-p", "docker", "--", "true"], "image 'a b': a name has lower-case letters"),
+                (64, ["logs", "last", "--rank", "x"], "--rank: 'x' is not a non-negative integer"),
+                (65, ["plan", "-p", "slurm", "--set", "slurm.hostname=x", "--", "true"],
+                 "no folder on the cluster is configured for the files of jobs")):
+            text = self.say(status, *args)
+            self.assertIn(said, text)
+            self.assertNotIn("secret-word", text)
+        page = self.ends(0, "help", "exit-codes").stdout.decode()
+        for line in ("70  internal       a bug in slipway", "76  refused        the platform rejected the request",
+                     "141 means that the reader of the output closed it"):
+            self.assertIn(line, page)
+
+    def test_a_cancel_between_two_attempts_says_which_one_never_began(self):
+        for platform in (["-p", "rehearsal", "--set", "rehearsal.script=exit 3"], ["-p", "local"]):
+            job = self.ends(0, "run", "-q", "-d", *platform, "--set", "retry.max=2", "--set", "retry.wait=1h", "--set",
+                            "retry.on=unknown", "--", "sh", "-c", "exit 3").stdout.decode().strip()
+            end = time.monotonic() + base.DEADLINE
+            while "retry 1 of 2" not in self.ends(0, "ps").stdout.decode():
+                self.assertLess(time.monotonic(), end)
+                self.ends(0, "watcher", "once")
+            self.ends(0, "cancel", job)
+            self.assertEqual(self.ends(0, "why", job).stdout.decode(), f"{job}  Canceled by you while waiting for attempt 2\n")
+            self.assertIn("canceled while waiting for attempt 2", self.ends(0, "status", job).stdout.decode())
+            self.ends(0, "rm", job)
+
+    def test_help_is_imperative_and_shows_and_explains(self):
+        page = self.ends(0, "help").stdout.decode()
+        for line in ("show everything known about jobs", "explain why a job failed or is waiting, and what to do",
+                     "wait for jobs to finish", "watch jobs until they finish", "import jobs submitted from elsewhere",
+                     "copy data between any two places", "until their results are back"):
+            self.assertIn(line, page)
+        self.assertIn("report progress this often", " ".join(self.ends(0, "help", "run").stdout.decode().split()))
+
+
 class Waiting(Fixture):
     def events(self, job):
         return self.ends(0, "events", job).stdout.decode().splitlines()
@@ -344,7 +471,7 @@ class Waiting(Fixture):
     def test_a_countdown_is_shown_and_is_no_news(self):
         job = self.rehearse("pending 1h, exit 0")
         run = self.start("logs", "-f", job)
-        self.assertIn(b"waiting: waiting (scripted); expected to start in ", run.stderr.readline())
+        self.assertIn(b"  waiting (scripted); expected to start in ", run.stderr.readline())
         before = self.events(job)
         for _ in range(4):
             self.assertIn("expected to start in 59m", self.ends(0, "ps").stdout.decode())

@@ -139,7 +139,8 @@ static int create(struct brev_connection *conn, const struct sw_plan *plan, cons
                   const json_t *before, struct sw_error *err)
 {
     sw_auto(json) json_t *types = brev_plan_types(conn, plan, err);
-    sw_autofree char *list = types ? sw_json_joined(types, ",") : NULL, *text = NULL, *news = NULL, *cost = NULL;
+    sw_autofree char *list = types ? sw_json_joined(types, ",") : NULL;
+    sw_autofree char *text = NULL, *news = NULL, *cost = NULL;
     struct sw_error why = { 0 };
     int version;
 

@@ -244,7 +244,8 @@ static int go_on(struct sup *sup, int *lock)
     /* It was asked for in the pause. A client that writes this flag looks for our record afterwards: one of
      * the two sees the other. */
     if (local_has(sup->folder, LOCAL_CANCEL))
-        sup_decide(&next, SW_CANCELED, SW_REASON_CANCELED, 130, "canceled before it started");
+        sup_decide(&next, SW_CANCELED, SW_REASON_CANCELED, 130, "canceled while waiting for attempt %d",
+                   next.attempt);
     close(*lock);
     *lock = sw_take_fd(own);
     release(sup);

@@ -191,12 +191,12 @@ static const char *tripped(const struct sup *sup, int64_t now, char message[128]
 
     if (guard->no_output_ms > 0 && now - guard->output_at >= guard->no_output_ms) {
         sw_duration_format(guard->no_output_ms, limit);
-        snprintf(message, 128, "it wrote nothing for %s", limit);
+        snprintf(message, 128, "no output for %s", limit);
         return "no_output";
     }
     if (guard->idle_gpu_ms > 0 && sup->usage.meter && now - guard->busy_at >= guard->idle_gpu_ms) {
         sw_duration_format(guard->idle_gpu_ms, limit);
-        snprintf(message, 128, "its GPUs did nothing for %s", limit);
+        snprintf(message, 128, "GPUs idle for %s", limit);
         return "idle_gpu";
     }
     return NULL;
@@ -212,7 +212,7 @@ void sup_guard_check(struct sup *sup, int64_t now)
     which = tripped(sup, now, message);
     if (which && sup->guard.stop) {
         json_object_set_new(sup->facts, "guard", json_string(which));
-        sup_decide(sup, SW_ERROR, SW_REASON_GUARD, 124, "%s", message);
+        sup_decide(sup, SW_ERROR, SW_REASON_GUARD, 124, "stopped by guard: %s", message);
     } else if (which != sup->guard.warned) {
         sup->guard.warned = which;
         sup_write_status(sup, SW_RUNNING, which ? SW_REASON_GUARD : "", message);

@@ -18,9 +18,9 @@ static const struct {
     { SW_PENDING, "gpu-wait", "2 of 2 GPUs are in use", 5000,
       "no GPU is free; it starts as soon as one is (for 5s): 2 of 2 GPUs are in use" },
     { SW_PENDING, "submitting", NULL, 1000, "it is being handed to the platform (for 1s)" },
-    { SW_PENDING, "queued", "", 3000, "it is in the platform's queue (for 3s)" },
+    { SW_PENDING, "queued", "", 3000, "queued (for 3s)" },
     { SW_PENDING, "queue", NULL, 7200000,
-      "it is in the platform's queue (for 2h); ask for fewer GPUs, a shorter 'time:' or "
+      "queued (for 2h); ask for fewer GPUs, a shorter 'time:' or "
       "another queue" },
     { SW_PENDING, "image", NULL, -1, "its image is being fetched" },
     { SW_PENDING, "image-error", "manifest unknown", -1,
@@ -30,7 +30,8 @@ static const struct {
       "1s)" },
     { SW_PENDING, NULL, NULL, -1,
       "it is waiting to start" },
-    { SW_RUNNING, "", NULL, 1000, "it is running (for 1s)" },
+    { SW_RUNNING, "", NULL, 1000, "Running (for 1s)" },
+    { SW_RUNNING, "guard", "no output for 1s", 0, "Running, but no output for 1s (guard)" },
     { SW_UNKNOWN, NULL, NULL, 1000, "its state is unknown; the job itself may be fine (for "
       "1s)" },
     { SW_PENDING, "held", "by\nan \033[2J admin", -1,

@@ -103,7 +103,7 @@ static void a_silent_job_is_warned_about_until_it_speaks(void **state)
                             "exec sleep 0.5");
     wait_reason(here, id, "guard");
     assert_int_equal(here->seen.state, SW_RUNNING);
-    assert_string_equal(here->seen.message, "it wrote nothing for 1s");
+    assert_string_equal(here->seen.message, "no output for 1s");
     assert_int_equal(sw_file_write(go_on, "", 0, 0600, NULL), 0);
     fixture_wait_over(here, id);
     assert_int_equal(here->seen.state, SW_COMPLETE);
@@ -121,7 +121,7 @@ static void a_silent_job_is_stopped_when_asked(void **state)
     fixture_wait_over(here, id);
     assert_int_equal(here->seen.state, SW_ERROR);
     assert_string_equal(here->seen.reason, "guard");
-    assert_string_equal(here->seen.message, "it wrote nothing for 1s");
+    assert_string_equal(here->seen.message, "stopped by guard: no output for 1s");
     assert_true(here->seen.ended_ms - here->seen.started_ms >= 2500);
     assert_int_equal(fixture_marked(here, id), 0);
 }
@@ -140,7 +140,7 @@ static void idle_gpus_stop_a_job_and_busy_ones_do_not(void **state)
     set_load(here, "1");
     fixture_wait_over(here, id);
     assert_string_equal(here->seen.reason, "guard");
-    assert_string_equal(here->seen.message, "its GPUs did nothing for 1s");
+    assert_string_equal(here->seen.message, "stopped by guard: GPUs idle for 1s");
 }
 
 static void outputs_arrive_after_cancel_too(void **state)

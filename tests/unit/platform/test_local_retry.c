@@ -206,7 +206,7 @@ static void a_cancel_in_the_pause_ends_the_job_before_its_next_attempt(void **st
         assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
         assert_int_equal(look_at(here, job.id, asked)->state, SW_CANCELED);
         assert_int_equal(here->seen.attempt > 0 ? here->seen.attempt : asked, 2);
-        assert_string_equal(here->seen.message, "canceled before it started");
+        assert_string_equal(here->seen.message, "canceled while waiting for attempt 2");
     }
 }
 

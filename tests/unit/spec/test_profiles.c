@@ -254,7 +254,7 @@ static const struct { struct given given; const char *message; } mistakes[] = {
     { { .profile = "slurm", .profiles = "[slurm]\n", .job = "platform: local\n" },
       "profile [slurm] is for slurm, but the job goes to local" },
     { { .profiles = "[wandb]\nlist = [1]\n" },
-      "env.toml:2:1: env.WANDB_LIST: expected text, found a list" },
+      "env.toml:2:1: env.WANDB_LIST: expected a string, found a list" },
     { { .profiles = "[wandb]\n\"a b\" = \"x\"\n" },
       "env.toml:2:1: env: 'WANDB_A B' is not the name of an environment variable" },
     { { .profiles = "a = 1\n" }, "env.toml:1:1: 'a' is outside any section" },

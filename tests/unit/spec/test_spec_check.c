@@ -46,8 +46,9 @@ static const struct { const char *job, *message; } mistakes[] = {
       "local.gpu_ids), so a value here would be overridden" },
     /* wrong types */
     { "- a\n", "job.yaml:1:1: a job is a mapping of keys such as 'command: ...'" },
-    { "name: 3\n", "job.yaml:1:1: name: expected text, found a whole number (put it in quotes)" },
-    { "command: [a]\n", "job.yaml:1:1: command: expected text, found a list" },
+    { "name: 3\n",
+      "job.yaml:1:1: name: expected a string, found a whole number (quote it if you mean a string)" },
+    { "command: [a]\n", "job.yaml:1:1: command: expected a string, found a list" },
     { "nodes: two\n", "job.yaml:1:1: nodes: expected a whole number, found a string" },
     { "nodes: 1.5\n", "job.yaml:1:1: nodes: expected a whole number, found a number" },
     { "cpus: many\n", "job.yaml:1:1: cpus: expected a number, found a string" },
@@ -55,14 +56,14 @@ static const struct { const char *job, *message; } mistakes[] = {
       "job.yaml:1:9: retry.avoid_bad_nodes: expected true or false, found a whole number" },
     { "retry: 3\n", "job.yaml:1:1: retry: expected a mapping, found a whole number" },
     { "env: [A]\n", "job.yaml:1:1: env: expected a mapping of strings, found a list" },
-    { "env:\n  A: [1]\n", "job.yaml:2:3: env.A: expected text, found a list" },
+    { "env:\n  A: [1]\n", "job.yaml:2:3: env.A: expected a string, found a list" },
     { "secrets: [~]\n", "job.yaml:1:11: secrets[0]: has no value (write \"\" for an empty string)" },
     { "memory: 64\n", "job.yaml:1:1: memory: 64 is 64 bytes, expected 1 MiB or more; did you mean 64GiB?" },
     { "shm: 4KiB\n", "job.yaml:1:1: shm: 4KiB is 4096 bytes, expected 1 MiB or more" },
     { "secrets: {A: 1}\n", "job.yaml:1:1: secrets: expected a list of strings, found a mapping" },
     { "inputs: [/a]\n", "job.yaml:1:1: inputs: expected a mapping, found a list" },
     { "outputs: {/a: 3}\n",
-      "job.yaml:1:11: outputs./a: expected text, found a whole number (put it in quotes)" },
+      "job.yaml:1:11: outputs./a: expected a string, found a whole number (quote it if you mean a string)" },
     { "slurm: 3\n", "job.yaml:1:1: slurm: expected a mapping, found a whole number" },
     { "time: {h: 1}\n", "job.yaml:1:1: time: expected a duration such as 90s, 30m, 12h or 2d, "
                         "found a mapping" },
@@ -134,7 +135,7 @@ static void all_mistakes_are_reported_at_once_and_in_order(void **state)
     assert_string_equal(message,
         "job.yaml:1:1: unknown key 'gpu' (did you mean 'gpus'?)\n"
         "job.yaml:2:1: nodes: out of range, expected 1 to 4096\n"
-        "job.yaml:3:7: env.A: expected text, found a list\n"
+        "job.yaml:3:7: env.A: expected a string, found a list\n"
         "job.yaml:4:9: slurm.qos: 'x' is not one of normal, high");
 }
 

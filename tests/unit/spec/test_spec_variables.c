@@ -81,10 +81,16 @@ static void plan_shows_where_a_variable_came_from(void **state)
                "inputs: {/data: 's3://b/${USER}/'}\n"
                "outputs: ['/out/${USER}']\n"
                "mounts: ['/home/${USER}:/data', /x:/y]\n"
-               "config: {a: '${env:X}'}\n", .environment = ann });
+               "config: {a: '${env:X}'}\n"
+               "image: 'i:${USER}'\n"
+               "labels: {who: '${USER}'}\n"
+               "workdir: '/home/${USER}'\n", .environment = ann });
 
     (void)state;
     assert_string_equal(sw_json_str(spec->job, "name"), "t-ann");
+    assert_string_equal(sw_json_str(spec->job, "image"), "i:ann");
+    assert_string_equal(sw_json_str(spec->job, "workdir"), "/home/ann");
+    expect_json(json_object_get(spec->job, "labels"), "{\"who\":\"ann\"}");
     assert_string_equal(sw_json_str(spec->job, "command"), "echo ${HOME} $$");
     expect_json(json_object_get(spec->job, "env"), "{\"A\":\"ann/x\",\"B\":\"a$b\",\"C\":\"c\"}");
     expect_json(json_object_get(spec->job, "inputs"), "{\"/data\":{\"from\":\"s3://b/ann/\"}}");

@@ -60,7 +60,7 @@ static void a_fault_names_its_place_and_what_was_meant(void **state)
         { "\ntimezone = 'UTC'\n", "config.toml:2:1: unknown key 'timezone' (did you mean 'time_zone'?)" },
         { "platform = 'slrum'", "config.toml:1:1: unknown platform 'slrum' (did you mean 'slurm'?)" },
         { "color = 'sometimes'", "config.toml:1:1: color: " },
-        { "time_zone = 3", "config.toml:1:1: time_zone: expected text" },
+        { "time_zone = 3", "config.toml:1:1: time_zone: expected a string" },
         { "columns = { a = 1 }", "config.toml:1:1: columns: expected" },
         { "color = ", "config.toml:1:" },
     };

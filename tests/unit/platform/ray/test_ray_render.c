@@ -22,7 +22,7 @@
 
 static int begin(void **state)
 {
-    struct sw_plan *plan = plan_fixture("ray", "busybox", NULL);
+    struct sw_plan *plan = plan_fixture("ray", NULL, NULL);
 
     *state = plan;
     return 0;

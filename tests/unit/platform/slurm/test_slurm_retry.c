@@ -265,7 +265,7 @@ static void slurm_s_own_restarts_are_counted(void **state)
         assert_int_equal(stage_run(stage, "bash", "job", text), 0);
     assert_int_equal(stage_run(stage, "dash", "job", text), 75);
     err = stage_read(stage, "job.err");
-    assert_non_null(strstr(err, "all 2 retries are used up"));
+    assert_non_null(strstr(err, "no retries left (2 of 2 used)"));
 }
 
 #define DUE_TO(why) "code=143 reason=term; echo 'slurmstepd: error: *** JOB 100 ON n1 CANCELLED AT x DUE " \

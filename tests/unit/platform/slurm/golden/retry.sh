@@ -37,7 +37,7 @@ sw_begin() {
 # Slurm starts a job again after each node failure; this counts them.
 sw_used_up() {
     [ "$((SLIPWAY_ATTEMPT - SW_FIRST))" -gt "$SW_MAX" ] || return 1
-    sw_say "all $SW_MAX retries are used up"
+    sw_say "no retries left ($SW_MAX of $SW_MAX used)"
     SW_EXIT=75 SW_CLASS=ERR_INFRA SW_CAUSE=node SW_RULE=used-up SW_NODE=''
     sw_over none ''
 }
@@ -183,7 +183,7 @@ sw_retry() {
             sw_again
             return
         fi
-        sw_say "attempt $SLIPWAY_ATTEMPT failed ($SW_CAUSE); all $SW_MAX retries are used up"
+        sw_say "attempt $SLIPWAY_ATTEMPT failed ($SW_CAUSE); no retries left ($SW_MAX of $SW_MAX used)"
     fi
     sw_over none ''
     return 1

@@ -15,6 +15,8 @@
 #include "core/finding.h"
 
 #define SKIP_VARIABLE "TAO_K8S_SKIP_NODE_RUNTIME_CHECK"
+#define MANAGED       "\nwhere the provider of the nodes or the GPU Operator does that, set " \
+                      SKIP_VARIABLE "=1"
 
 enum { DRIVER_LEAST = 580, TOOLKIT_MAJOR = 1, TOOLKIT_MINOR = 19 };
 
@@ -41,7 +43,17 @@ static bool version_in(const char *text, int *major, int *minor)
     return false;
 }
 
-static void check_driver(json_t *rows)
+/* What helps, and on nodes of Kubernetes what to do where someone else owns them; commands have lines of
+ * their own, so that they can be copied. */
+static void add(json_t *rows, const char *check, bool good, const char *message, const char *fix,
+                bool kubernetes)
+{
+    sw_autofree char *both = sw_format("%s%s", fix, kubernetes ? MANAGED : "");
+
+    sw_finding(rows, check, good, message, both);
+}
+
+static void check_driver(json_t *rows, bool kubernetes)
 {
     sw_autofree char *said = said_by("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader");
     sw_autofree char *message = NULL;
@@ -51,13 +63,12 @@ static void check_driver(json_t *rows)
     message = major ? sw_format("version %.*s, %d or newer is needed", (int)strcspn(said, "\r\n"), said,
                                 DRIVER_LEAST)
                     : sw_strdup("nvidia-smi does not answer: no driver, or no GPU");
-    sw_finding(rows, "GPU driver", good, message,
-            "sudo apt-get install -y nvidia-driver-580-server (on Ubuntu) or the driver of your system's "
-            "vendor, then "
-            "restart the machine; or let the GPU Operator install it");
+    add(rows, "GPU driver", good, message,
+        "install the driver of your system's vendor and restart the machine; on Ubuntu:\n"
+        "  sudo apt-get install -y nvidia-driver-580-server", kubernetes);
 }
 
-static void check_toolkit(json_t *rows)
+static void check_toolkit(json_t *rows, bool kubernetes)
 {
     sw_autofree char *said = said_by("nvidia-ctk", "--version", NULL), *message = NULL;
     int major = 0, minor = 0;
@@ -67,20 +78,21 @@ static void check_toolkit(json_t *rows)
     message = major ? sw_format("version %d.%d, %d.%d or newer is needed", major, minor, TOOLKIT_MAJOR,
                                 TOOLKIT_MINOR)
                     : sw_strdup("nvidia-ctk does not answer");
-    sw_finding(rows, "container toolkit", good, message,
-            "with NVIDIA's package repository (libnvidia-container) set up: sudo apt-get install -y "
-            "nvidia-container-toolkit, or sudo dnf install -y nvidia-container-toolkit");
+    add(rows, "container toolkit", good, message,
+        "set up NVIDIA's package repository (libnvidia-container), then the first that is there:\n"
+        "  sudo apt-get install -y nvidia-container-toolkit\n"
+        "  sudo dnf install -y nvidia-container-toolkit", kubernetes);
 }
 
 static const struct runtime {
     const char *backend, *name, *first, *second, *fix;
 } runtimes[] = {
     { "kubernetes", "containerd", "config", "dump",
-      "sudo nvidia-ctk runtime configure --runtime=containerd && sudo systemctl restart containerd" },
+      "run\n  sudo nvidia-ctk runtime configure --runtime=containerd\n  sudo systemctl restart containerd" },
     { "kubernetes", "crio", "config", NULL,
-      "sudo nvidia-ctk runtime configure --runtime=crio && sudo systemctl restart crio" },
+      "run\n  sudo nvidia-ctk runtime configure --runtime=crio\n  sudo systemctl restart crio" },
     { "docker", "docker", "info", "--format={{json .Runtimes}}",
-      "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker" },
+      "run\n  sudo nvidia-ctk runtime configure --runtime=docker\n  sudo systemctl restart docker" },
 };
 
 /* The first one of this backend that answers decides. */
@@ -97,9 +109,9 @@ static void check_runtime(const char *backend, json_t *rows)
             missing = said || !missing ? &runtimes[i] : missing;
         }
     nvidia = said && strstr(said, "nvidia");
-    sw_finding(rows, missing->name, nvidia,
-            nvidia ? "has NVIDIA's runtime" : said ? "has no NVIDIA runtime" : "does not answer",
-            missing->fix);
+    add(rows, missing->name, nvidia,
+        nvidia ? "has NVIDIA's runtime" : said ? "has no NVIDIA runtime" : "does not answer", missing->fix,
+        strcmp(backend, "kubernetes") == 0);
 }
 
 char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct sw_error *err)
@@ -115,8 +127,8 @@ char *sw_doctor_gpu_host(struct sw_session *session, const char *backend, struct
         sw_finding_open(rows, "GPU host", SW_STATE_NOT_CHECKED, SKIP_VARIABLE " is 1", NULL);
         return api_checks("doctor", NULL, rows);
     }
-    check_driver(rows);
-    check_toolkit(rows);
+    check_driver(rows, kubernetes);
+    check_toolkit(rows, kubernetes);
     check_runtime(backend, rows);
     return api_checks("doctor", NULL, rows);
 }

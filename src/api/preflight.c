@@ -137,6 +137,15 @@ static bool is_elsewhere(const char *uri)
            !sw_text_starts(uri, "slurm://") && !sw_text_starts(uri, "file://");
 }
 
+/* A row about data; where nothing else is known to help, the address or the network is wrong. */
+static void data_error(json_t *rows, const char *check, struct sw_error *why)
+{
+    if (!*why->hint)
+        sw_hint(why, "check the address and the network between this machine and the server; `slipway ls` "
+                     "tries it again");
+    sw_finding_error(rows, check, why);
+}
+
 static void check_input(struct sw_transfer_client *client, const char *uri, json_t *rows)
 {
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
@@ -148,7 +157,7 @@ static void check_input(struct sw_transfer_client *client, const char *uri, json
         sw_hint(&why, "check the address; 'slipway ls' shows what is there");
     }
     if (why.code)
-        sw_finding_error(rows, check, &why);
+        data_error(rows, check, &why);
     else
         sw_finding(rows, check, true, "readable from this machine", NULL);
 }
@@ -160,7 +169,7 @@ static void check_output(struct sw_transfer_client *client, const char *uri, jso
     struct sw_error why = { 0 };
 
     if (sw_transfer_probe(client, probe, &why) < 0)
-        sw_finding_error(rows, check, &why);
+        data_error(rows, check, &why);
     else
         sw_finding(rows, check, true, "writable from this machine", NULL);
 }

@@ -35,6 +35,6 @@ char *sw_ray_cluster(struct sw_session *session, const char *id, struct sw_error
         return sw_null(sw_wrap(err, "cannot ask job '%s' where its Ray cluster is", id));
     told = sw_json_parse(sw_buf_text(&answer), answer.length, INFO, NULL);
     port = sw_json_int(told, "dashboard_port", RAY_DASHBOARD);
-    return api_document("ray", sw_json_object(
+    return api_document("ray_cluster", sw_json_object(
         SW_STR("job", id), SW_INT("dashboard_port", port > 0 && port < 65536 ? port : RAY_DASHBOARD)));
 }

@@ -501,7 +501,7 @@ static const struct api_field use[] = {
     MAYBE("cpus", API_NUMBER, "CPUs busy, on average since it started"),
     MAYBE("memory_bytes", API_INT, "memory in use"), ALWAYS("gpus", API_LIST, "its GPUs", used_gpu), END
 };
-static const struct api_field ray[] = {
+static const struct api_field ray_cluster[] = {
     VERSION, ALWAYS("job", API_TEXT, "id of the job"),
     ALWAYS("dashboard_port", API_INT, "port of the dashboard and of the Jobs API, on the head"), END
 };
@@ -548,7 +548,9 @@ const struct api_shape api_shapes[] = {
     { "platforms", "Where jobs can run.", false, platforms },
     { "preflight", "Whether a job could run.", false, preflight },
     { "ps", "A list of jobs.", false, ps },
-    { "ray", "The Ray cluster of a running job: from sw_ray_cluster() of the library.", false, ray },
+    { "ray", "With status: the jobs that are Ray clusters.", false, ps },
+    { "ray_cluster", "The Ray cluster of a running job: from sw_ray_cluster() of the library.", false,
+      ray_cluster },
     { "replicas", "The parts of a job.", false, replicas_one, "When several jobs are meant.", replicas_many },
     { "report", "Where the report was written.", false, report },
     { "rerun", "With -d: what was submitted.", false, outcomes },

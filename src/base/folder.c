@@ -53,9 +53,11 @@ int sw_folder_may_make(const char *path, struct sw_error *err)
             return sw_fail_errno(err, SW_E_IO, "cannot create '%s'", path);
         slash[slash == folder] = '\0';
     }
-    if (!S_ISDIR(info.st_mode))
-        return sw_fail(err, SW_E_SPEC, "cannot create '%s': '%s' is not a folder", path, folder);
-    if (access(folder, W_OK | X_OK) < 0)
-        return sw_fail_errno(err, SW_E_SPEC, "'%s' cannot be written", folder);
-    return 0;
+    if (S_ISDIR(info.st_mode) && access(folder, W_OK | X_OK) == 0)
+        return 0;
+    if (S_ISDIR(info.st_mode))
+        sw_fail_errno(err, SW_E_SPEC, "'%s' cannot be written", folder);
+    else
+        sw_fail(err, SW_E_SPEC, "cannot create '%s': '%s' is not a folder", path, folder);
+    return sw_hint(err, "name a folder that you may write to");
 }

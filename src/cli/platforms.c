@@ -13,9 +13,6 @@
 static const struct sw_column platform_columns[] = {
     { "PLATFORM" }, { "READY" }, { "CREDENTIALS", .drop = 2 }, { "SUMMARY", .least = 20, .drop = 1 },
 };
-static const struct sw_column credential_columns[] = {
-    { "CREDENTIAL" }, { "HERE" }, { "MEANING", .least = 20 },
-};
 
 /* "yes", "no" or "not set up". */
 static const char *ready_word(const json_t *ready)
@@ -86,24 +83,23 @@ static void add_options(struct sw_buf *out, const struct cli *cli, const json_t 
     }
 }
 
+/* A sentence for each, as for options; no value is known here. */
 static void add_credentials(struct sw_buf *out, const struct cli *cli, const json_t *credentials)
 {
-    sw_auto(sw_table) struct sw_table *table =
-        sw_table_new(credential_columns, SW_COUNT(credential_columns));
     const json_t *each;
     size_t i;
 
-    if (json_array_size(credentials) == 0)
-        return;
+    if (json_array_size(credentials) > 0)
+        cli_wrap(out, "\nCredentials, from variables of the environment or ~/.config/tao/.env:", 0,
+                 width_of(cli));
     json_array_foreach(credentials, i, each) {
-        bool present = sw_json_bool(each, "present", false);
+        const char *help = sw_json_str(each, "help");
 
-        sw_table_cell(table, sw_json_str(each, "name"), NULL);
-        sw_table_cell(table, present ? "yes" : "no", present ? "32" : "33");
-        sw_table_cell(table, sw_json_str(each, "help"), NULL);
+        sw_buf_addf(out, "\n  %s (%s)\n", sw_json_str(each, "name"),
+                    sw_json_bool(each, "present", false) ? "set"
+                    : sw_json_bool(each, "required", false) ? "not set, and needed" : "not set");
+        cli_wrap(out, help ? help : "", 6, width_of(cli));
     }
-    sw_buf_add_char(out, '\n');
-    sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
 }
 
 /* "ready: no: no login host is configured", and what to do. */

@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "base/units.h"
 
-enum { CLOCKS_APART_MS = 5 * 60 * 1000 };
+/* Most servers say whole seconds, and an answer takes its time. */
+enum { CLOCKS_AGREE_MS = 2 * 1000, CLOCKS_APART_MS = 5 * 60 * 1000 };
 
 static void add(json_t *rows, const char *check, json_t *ok, const char *state, const char *message,
                 const char *fix)
@@ -41,7 +42,7 @@ void sw_finding_clock(json_t *rows, const char *whose, int64_t theirs_ms, int64_
     char apart[32];
 
     sw_duration_format(apart_ms / 1000 * 1000, apart);
-    message = apart_ms < 1000 ? sw_format("%s and this machine agree", whose)
+    message = apart_ms <= CLOCKS_AGREE_MS ? sw_format("%s and this machine agree", whose)
                               : sw_format("%s is %s %s this machine", whose, apart,
                                           theirs_ms > ours_ms ? "ahead of" : "behind");
     sw_finding(rows, "clock", good, message,

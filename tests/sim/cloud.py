@@ -666,6 +666,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(413, f"a body has at most {BODY_MOST} bytes")
         return self.rfile.read(length)
 
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(timestamp or time.time() + self.cloud.settings.get("clock_ahead_s", 0))
+
     def note(self, status):
         self.cloud.log.write(f"{self.command} {self.path} {status}\n".encode())
 

@@ -16,6 +16,7 @@
 #     double   the engine gets the request twice, the client the second answer
 #     delay    wait so long before the engine hears it
 #     silent   take the request, and never answer (until the proxy is closed)
+#     change   answer with what `change` makes of the engine's body, which keeps its length
 import json
 import os
 import re
@@ -28,10 +29,10 @@ KINDS = ("refuse", "lose", "cut", "status", "lie", "double", "delay")
 
 
 class Rule:
-    def __init__(self, method, path, kind, times=0, skip=0, after=0, status=500, seconds=0.5):
+    def __init__(self, method, path, kind, times=0, skip=0, after=0, status=500, seconds=0.5, change=None):
         self.method, self.path, self.kind = method, re.compile(path), kind
         self.times, self.skip, self.after, self.status = times, skip, after, status
-        self.seconds, self.seen, self.done = seconds, 0, 0
+        self.seconds, self.seen, self.done, self.change = seconds, 0, 0, change
 
     def fits(self, method, path):
         if (self.method and self.method != method) or not self.path.search(path):
@@ -122,6 +123,8 @@ class Proxy:
         upstream = self.ask(request)
         if b"\r\nupgrade:" in request.split(b"\r\n\r\n")[0].lower():
             both_ways(peer, upstream)
+        elif kind == "change":
+            peer.sendall(rule.change(all_of(upstream)))
         elif kind in ("lose", "lie"):
             relay(upstream, None)
             if kind == "lie":
@@ -179,6 +182,11 @@ def relay(upstream, peer, most=None):
                 peer.sendall(piece)
             if most is not None:
                 most -= len(piece)
+
+
+def all_of(upstream):
+    with upstream:
+        return b"".join(iter(lambda: upstream.recv(65536), b""))
 
 
 def both_ways(peer, upstream):

@@ -15,6 +15,8 @@ class Bucket(http.server.ThreadingHTTPServer):
         self.asked = threading.Event()        # a PUT has come
         self.released = threading.Event()     # it may be answered
         self.refuses = False                  # a PUT, with 403
+        self.denies = False                   # everything, with 403
+        self.wants_keys = False               # what is not signed, with 403
         self.refuses_uploads = False          # a look whether one may write, with 403
         self.uploads = []                     # those that were begun and not given up
         self.looked = 0                       # how many were begun
@@ -45,8 +47,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    def denied(self):
+        return self.server.denies or self.server.wants_keys and "Authorization" not in self.headers
+
     def do_POST(self):
-        if self.server.refuses_uploads:
+        if self.server.refuses_uploads or self.denied():
             return self.answer(403, b"<Error><Code>AccessDenied</Code></Error>")
         self.server.looked += 1
         self.server.uploads.append(f"{self.path.split('?')[0]} {self.server.looked}")
@@ -66,11 +71,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200, ETag='"x"')
 
     def do_HEAD(self):
+        if self.denied():
+            return self.answer(403, b"<Error><Code>AccessDenied</Code></Error>")
         body = self.server.objects.get(self.path.split("?")[0])
         self.answer(200 if body is not None else 404, body or b"")
 
     def do_GET(self):
-        if "list-type" in self.path:
+        if "list-type" in self.path and not self.denied():
             return self.answer(200, b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
         self.do_HEAD()
 

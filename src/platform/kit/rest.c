@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/finding.h"
 #include "net/retry.h"
 #include "platform/kit/rest_internal.h"
 
@@ -110,6 +111,21 @@ char *sw_rest_header(const struct sw_rest_seen *seen, const char *name)
     return sw_http_header(&(struct sw_http_reply){ .headers = seen->headers }, name);
 }
 
+void sw_rest_clock(struct sw_rest *rest, json_t *rows)
+{
+    sw_autofree char *silent = sw_format("an answer of %s has no date", rest->options.name);
+    int64_t told_ms, heard_ms;
+
+    pthread_mutex_lock(&rest->lock);
+    told_ms = rest->told_ms;
+    heard_ms = rest->heard_ms;
+    pthread_mutex_unlock(&rest->lock);
+    if (told_ms)
+        sw_finding_clock(rows, rest->options.name, told_ms, heard_ms);
+    else
+        sw_finding_open(rows, "clock", SW_STATE_NOT_CHECKED, silent, NULL);
+}
+
 /* ---- one try ------------------------------------------------------------------------------------ */
 
 static void add_authorization(const struct rest_credential *credential, struct sw_http_request *request)
@@ -188,6 +204,16 @@ static void keep_try(struct rest_try *try, struct sw_http_reply *reply)
     reply->headers = (struct sw_buf)SW_BUF_INIT;
 }
 
+static void keep_clock(struct sw_rest *rest, int64_t told_ms)
+{
+    if (!told_ms)
+        return;
+    pthread_mutex_lock(&rest->lock);
+    rest->told_ms = told_ms;
+    rest->heard_ms = sw_now_ms();
+    pthread_mutex_unlock(&rest->lock);
+}
+
 static void request_over(void *context, struct sw_http_reply *reply)
 {
     struct rest_request *request = context;
@@ -195,6 +221,7 @@ static void request_over(void *context, struct sw_http_reply *reply)
     sw_rest_finished *finished = request->finished;
     void *finished_context = request->context;
 
+    keep_clock(request->rest, reply->date_ms);
     rest_judge(request->rest, reply, request->wants_json, &answer.json, &answer.error);
     if (reply->failure == SW_E_TIMEOUT && answer.error.code == SW_E_UNREACHABLE &&
         request->silence_counts)

@@ -139,6 +139,9 @@ int sw_rest_exists(struct sw_rest *rest, const char *path, bool *exists, struct 
 int sw_rest_create(struct sw_rest *rest, const struct sw_rest_call *create, const char *path, json_t **json,
                    struct sw_error *err);
 
+/* The row "clock" of a preflight: the server's clock, as its last answer told it, beside this machine's. */
+void sw_rest_clock(struct sw_rest *rest, json_t *rows);
+
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 /* How this API cuts a list into pages. */

@@ -26,6 +26,7 @@ struct sw_rest {
     struct sw_secret *token;         /* NULL: not fetched yet, or refused */
     bool token_refused;              /* the server answered 401 to the last one */
     unsigned generation;             /* of the token or credential: which one a 401 is about */
+    int64_t told_ms, heard_ms;       /* the server's clock in its last answer, and ours then; 0: not told */
 };
 
 /* rest_workers.c: connections that are made with this certificate, for one call at a time; NULL + err. */

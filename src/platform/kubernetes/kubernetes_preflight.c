@@ -292,6 +292,7 @@ json_t *kubernetes_preflight_report(struct sw_connection *conn, const struct sw_
     (void)err;
     if (!check_server(&checks))
         return checks.rows;
+    sw_rest_clock(kube_rest(conn->kube), checks.rows);
     check_namespace(&checks);
     if (plan) {
         check_engine(&checks);

@@ -108,6 +108,7 @@ json_t *lepton_preflight_report(struct sw_connection *conn, const struct sw_plan
     sw_facts_forget(sw_cloud_of(conn)->facts);
     if (!check_workspace(conn, rows, plan))
         return rows;
+    sw_rest_clock(sw_cloud_of(conn)->rest, rows);
     check_token(conn, rows);
     if (lepton_check(plan, &why) < 0)
         sw_finding_error(rows, "job file", &why);

@@ -22,6 +22,7 @@
 #include "platform/local/local_room.h"
 
 #define DISK_LEAST (INT64_C(256) << 20)
+#define PATHS_FIX  "it must exist on this machine; a relative path begins at the job file's folder"
 
 static int check_launcher(const struct sw_plan *plan, struct sw_error *err)
 {
@@ -36,11 +37,13 @@ static int check_workdir(const struct sw_plan *plan, const char *path, struct sw
     sw_autofree char *where = sw_plan_where(plan, "workdir");
     struct stat info;
 
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return 0;
     if (stat(path, &info) < 0)
-        return sw_fail_errno(err, SW_E_SPEC, "%sworkdir '%s'", where, path);
-    if (!S_ISDIR(info.st_mode))
-        return sw_fail(err, SW_E_SPEC, "%sworkdir '%s' is not a folder", where, path);
-    return 0;
+        sw_fail_errno(err, SW_E_SPEC, "%sworkdir '%s'", where, path);
+    else
+        sw_fail(err, SW_E_SPEC, "%sworkdir '%s' is not a folder", where, path);
+    return sw_hint(err, PATHS_FIX);
 }
 
 /* The inputs of the payload are those of the plan, in its order. */
@@ -59,7 +62,8 @@ static int check_inputs(const struct sw_plan *plan, const struct sw_payload *pay
         if (strstr(from, "://") || stat(from, &info) == 0)
             continue;
         where = sw_plan_where_input(plan, path ? path : "");
-        return sw_fail(err, SW_E_SPEC, "%s'%s' cannot be read: %s", where, from, strerror(errno));
+        sw_fail(err, SW_E_SPEC, "%s'%s' cannot be read: %s", where, from, strerror(errno));
+        return sw_hint(err, PATHS_FIX);
     }
     return 0;
 }
@@ -170,7 +174,8 @@ static int check_shell(const char *shell, struct sw_error *err)
 {
     if (sw_text_empty(shell) || access(shell, X_OK) == 0)
         return 0;
-    return sw_fail_errno(err, SW_E_SPEC, "local.shell '%s'", shell);
+    sw_fail_errno(err, SW_E_SPEC, "local.shell '%s'", shell);
+    return sw_hint(err, "name a shell of this machine by its path, such as /bin/sh");
 }
 
 static void warn_of_unused(const struct local_connection *here, const struct sw_plan *plan)

@@ -136,8 +136,10 @@ json_t *ray_preflight_report(struct sw_connection *conn, const struct sw_plan *p
     (void)err;
     if (ray_check(plan, &why) < 0)
         sw_finding_error(rows, "job file", &why);
-    if (check_token(conn, rows) && check_cluster(conn, rows))
+    if (check_token(conn, rows) && check_cluster(conn, rows)) {
+        sw_rest_clock(ray_of(conn)->cloud.rest, rows);
         check_room(conn, rows, plan);
+    }
     return rows;
 }
 

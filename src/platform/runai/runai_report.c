@@ -99,6 +99,7 @@ json_t *runai_preflight_report(struct sw_connection *conn, const struct sw_plan 
     }
     sw_finding(rows, "login", true, runai_of(conn)->account.legacy ? "as application" : "with an access key",
                NULL);
+    sw_rest_clock(sw_cloud_of(conn)->rest, rows);
     site = runai_site(conn, &why);
     projects = site ? runai_list_all(conn, "/org-unit/projects", "projects", filter, &why) : NULL;
     if (!projects) {

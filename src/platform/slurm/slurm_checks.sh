@@ -12,6 +12,8 @@
 
 sw_answer() { printf '%s\t%s\t%s\n' "$1" "$2" "$(flat "$3")"; }
 
+fail() { printf 'refused\t%s\t%s\n' "$1" "$(flat "$2")"; }
+
 sw_check_slurm() {
     if ! said=$(sbatch --version 2>&1); then
         sw_answer slurm no "$said"
@@ -95,7 +97,13 @@ sw_check_base() {
         sw_answer base no "$base cannot be written: $said"
         return 1
     fi
-    sw_answer base yes "$base"
+    set -- .
+    for said in runner entrypoints sbatch meta env specs; do [ ! -e "$base/$said" ] || set -- "$@" "$said"; done
+    if said=$(check_base_is_ours "$@") && [ -z "$said" ]; then
+        sw_answer base yes "$base"
+    else
+        printf '%s\n' "$said"
+    fi
     printf 'space\t%s\t%s\n' "$(df -Pk "$base" | awk 'NR == 2 { print $4 }')" \
         "$(df -P "$base" | awk 'NR == 2 { print $6 }')"
 }
@@ -131,8 +139,6 @@ sw_check_node() {
     *) sw_answer node skip "$said" ;;
     esac
 }
-
-fail() { printf 'refused\t%s\t%s\n' "$1" "$(flat "$2")"; }
 
 # Slurm itself checks the very script that a submit would hand over, and queues nothing. Which account is charged is checked
 # above: a submit tries the user's own.

@@ -65,6 +65,28 @@ check_needs() {
     [ -z "$asked" ] || check_time
 }
 
+# check_base_is_ours FOLDER...: what runs as us lies in these, below base: no other user may be able to put something else in
+# its place. In a folder where each may remove only his own (sticky) ours are safe once they are made. A group named as the user
+# is the user's own.
+check_base_is_ours() {
+    me=$(id -u)
+    rows=$(cd "$base" && stat -L -c '%u %a %G %U %n' "$@") || fail base "$base"
+    while read -r uid mode group user folder; do
+        others=${mode#"${mode%?}"} mode=${mode%?} sticky=0
+        group_may=${mode#"${mode%?}"}
+        [ "$folder" != . ] || case $mode in [0-7][0-7][0-7]) sticky=${mode%??} ;; esac
+        case $uid$folder in
+        "$me$folder" | 0.) ;;
+        *) fail theirs "$base/${folder#.} belongs to $user" ;;
+        esac
+        [ "$group" != "$user" ] || group_may=0
+        case $sticky in 1 | 3 | 5 | 7) continue ;; esac
+        case $others$group_may in *[2367]*) fail theirs "others may write to $base/${folder#.}" ;; esac
+    done <<ROWS
+$rows
+ROWS
+}
+
 # gpus_here TEXT: Slurm names no resource when it refuses one; which GPUs there are helps most.
 gpus_here() {
     [ -n "$gpus" ] || return 0

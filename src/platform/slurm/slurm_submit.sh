@@ -38,27 +38,6 @@ make_base() {
         fail base "$base cannot be opened to others"
 }
 
-# What runs as us lies there: no other user may be able to put something else in its place. In a folder where each may
-# remove only his own (sticky) ours are safe once they are made. A group named as the user is the user's own.
-check_base_is_ours() {
-    me=$(id -u)
-    rows=$(cd "$base" && stat -L -c '%u %a %G %U %n' . runner entrypoints sbatch meta env specs) || fail base "$base"
-    while read -r uid mode group user folder; do
-        others=${mode#"${mode%?}"} mode=${mode%?} sticky=0
-        group_may=${mode#"${mode%?}"}
-        [ "$folder" != . ] || case $mode in [0-7][0-7][0-7]) sticky=${mode%??} ;; esac
-        case $uid$folder in
-        "$me$folder" | 0.) ;;
-        *) fail theirs "$base/${folder#.} belongs to $user" ;;
-        esac
-        [ "$group" != "$user" ] || group_may=0
-        case $sticky in 1 | 3 | 5 | 7) continue ;; esac
-        case $others$group_may in *[2367]*) fail theirs "others may write to $base/${folder#.}" ;; esac
-    done <<ROWS
-$rows
-ROWS
-}
-
 # ---- what jobs share: runners and certificates, sent only when they are missing
 
 # Which kinds of machines the partitions have; kept beside the runners, since nodes do not change their processors.
@@ -297,7 +276,7 @@ convert_image() {
 }
 
 make_base
-[ -n "$base_is_safe" ] || check_base_is_ours
+[ -n "$base_is_safe" ] || check_base_is_ours . runner entrypoints sbatch meta env specs
 take_shared
 find_dependencies
 check_needs

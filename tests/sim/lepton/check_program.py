@@ -224,6 +224,13 @@ def the_token_comes_from_variables_alone_or_with_the_workspace(here):
         expect(row["ok"] and "expires in 5h" in row["message"], (env, rows))
 
 
+def a_clock_that_is_an_hour_ahead_is_named(here):
+    for ahead, ok in ((0, True), (3600, False)):
+        here.settle(clock_ahead_s=ahead)
+        row = next(row for row in token_row(here)[1] if row["check"] == "clock")
+        expect(row["ok"] is ok and ("ahead of this machine" in row["message"]) is not ok, row)
+
+
 def the_saved_login_of_the_official_client_is_read_and_never_written(here):
     url = here.env.pop("LEPTON_WORKSPACE_URL")
     for name in ("LEPTON_WORKSPACE_ID", "LEPTON_WORKSPACE_TOKEN"):

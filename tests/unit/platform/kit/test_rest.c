@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -502,6 +503,47 @@ static void a_page_instead_of_a_websocket_is_a_refusal(void **state)
     assert_true(wait(NULL) > 0);
 }
 
+/* What the row "clock" says after one call; owned. */
+static char *clock_row(const char *answer)
+{
+    struct script script = PLAY({ NULL, answer });
+    sw_auto(sw_rest) struct sw_rest *rest = client(&script, NULL);
+    struct sw_rest_call call = { .path = "/x" };
+    sw_auto(json) json_t *rows = json_array();
+
+    sw_rest_call(rest, &call, NULL, NULL);
+    sw_rest_clock(rest, rows);
+    assert_int_equal(json_array_size(rows), 1);
+    return sw_format("%s: %s", sw_json_str(json_array_get(rows, 0), "state"),
+                     sw_json_str(json_array_get(rows, 0), "message"));
+}
+
+static void every_answer_tells_the_clock_of_its_server(void **state)
+{
+    static const struct { const char *answer, *begins; } rows[] = {
+        { "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close\r\n\r\n{}",
+          "failed: Moon is " },
+        { "HTTP/1.1 403 No\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close\r\n\r\n{}",
+          "failed: Moon is " },
+        { OK("{}"), "not checked: an answer of Moon has no date" },
+        { "", "not checked: an answer of Moon has no date" },
+    };
+    time_t now = sw_now_ms() / 1000;
+    char date[40];
+    sw_autofree char *right = NULL, *said = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_autofree char *row = clock_row(rows[i].answer);
+
+        assert_true(sw_text_starts(row, rows[i].begins));
+    }
+    strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime(&now));
+    right = sw_format("HTTP/1.1 200 OK\r\nDate: %s\r\nConnection: close\r\n\r\n{}", date);
+    said = clock_row(right);
+    assert_true(sw_text_starts(said, "ok: Moon "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +565,7 @@ int main(void)
         cmocka_unit_test(a_stream_is_cut_into_documents),
         cmocka_unit_test(a_line_that_is_too_long_ends_the_stream),
         cmocka_unit_test(several_calls_are_under_way_at_once),
+        cmocka_unit_test(every_answer_tells_the_clock_of_its_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

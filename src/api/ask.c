@@ -47,7 +47,8 @@ static void take_printed(int printed, struct sw_buf *answer)
     char piece[4096];
     ssize_t n;
 
-    for (off_t at = 0; answer->length < ANSWER_MAX && (n = pread(printed, piece, sizeof piece, at)) > 0; at += n)
+    for (off_t at = 0;
+         answer->length < ANSWER_MAX && (n = pread(printed, piece, sizeof piece, at)) > 0; at += n)
         take(answer, 1, piece, (size_t)n);
 }
 

@@ -32,6 +32,8 @@ char *sw_ray_cluster(struct sw_session *session, const char *id, struct sw_error
     if (api_ask(&job, sw_buf_text(&script), &answer, err) < 0)
         return sw_null(sw_wrap(err, "cannot ask job '%s' where its Ray cluster is", id));
     told = sw_json_parse(sw_buf_text(&answer), answer.length, INFO, NULL);
+    if (!told)
+        return sw_null(sw_fail(err, SW_E_REFUSED, "job '%s' gave no answer about its Ray cluster", id));
     port = sw_json_int(told, "dashboard_port", 0);
     if (port < 1 || port > 65535) {
         sw_fail(err, SW_E_CONFLICT, "the Ray cluster of '%s' is not up yet", id);

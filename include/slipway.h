@@ -469,7 +469,8 @@ SW_API int sw_check_terminal(struct sw_session *session, const struct sw_request
 SW_API char *sw_use(struct sw_session *session, const char *id, struct sw_error *err);
 
 /* The Ray cluster of a running job with `launcher: ray`: { "version", "job", "dashboard_port" }. Rank 0 is
- * asked. SW_E_CONFLICT: it does not run; SW_E_UNSUPPORTED: there is no way to it. */
+ * asked. SW_E_CONFLICT: it does not run, or not all of its nodes have joined; SW_E_UNSUPPORTED: there is no
+ * way to it. */
 SW_API char *sw_ray_cluster(struct sw_session *session, const char *id, struct sw_error *err);
 
 /* A TCP port of a job, at a port of this machine's loopback address. */

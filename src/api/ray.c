@@ -10,8 +10,6 @@
 
 #define INFO "ray_cluster_info.json"
 
-enum { RAY_DASHBOARD = 8265 };                   /* where it is when nothing else is said */
-
 static const char *const info_text[] = {
 #include "api/ray_info.sh.inc"
     NULL
@@ -34,7 +32,13 @@ char *sw_ray_cluster(struct sw_session *session, const char *id, struct sw_error
     if (api_ask(&job, sw_buf_text(&script), &answer, err) < 0)
         return sw_null(sw_wrap(err, "cannot ask job '%s' where its Ray cluster is", id));
     told = sw_json_parse(sw_buf_text(&answer), answer.length, INFO, NULL);
-    port = sw_json_int(told, "dashboard_port", RAY_DASHBOARD);
+    if (!told)
+        return sw_null(sw_fail(err, SW_E_REFUSED, "job '%s' gave no answer about its Ray cluster", id));
+    port = sw_json_int(told, "dashboard_port", 0);
+    if (port < 1 || port > 65535) {
+        sw_fail(err, SW_E_CONFLICT, "the Ray cluster of '%s' is not up yet", id);
+        return sw_null(sw_hint(err, "see 'slipway logs %s'", id));
+    }
     return api_document("ray_cluster", sw_json_object(
-        SW_STR("job", id), SW_INT("dashboard_port", port > 0 && port < 65536 ? port : RAY_DASHBOARD)));
+        SW_STR("job", id), SW_INT("dashboard_port", port)));
 }

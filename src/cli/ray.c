@@ -122,27 +122,49 @@ static int look(void *context, const char *document)
     return cli_interrupt_count() > 0 || state == SW_RUNNING || sw_state_is_final(state);
 }
 
-/* Until its driver runs, which it does when all nodes have joined. */
-static int wait_until_up(struct cli *cli, const char *name, const char *id, struct sw_error *err)
+/* As it is when it runs or is over; owned. NULL: it is gone, or (with an error) not known. */
+static json_t *wait_until_running(struct cli *cli, const char *id, struct sw_error *err)
 {
     const struct sw_watch_options options = { .size = sizeof options, .every_ms = WATCH_EVERY_MS };
     struct ray_waiting waiting = { 0 };
+    struct sw_error why = { 0 };
+
+    if (sw_watch(cli->session, &id, 1, &options, look, &waiting, &why) < 0 &&
+        why.code != SW_E_INTERRUPTED)                    /* that is our own end */
+        sw_pass(err, &why);
+    return waiting.job;
+}
+
+/* A job runs before its nodes have joined. Where there is no way to ask it, that has to be enough. */
+static bool has_joined(struct cli *cli, const char *id)
+{
+    struct sw_error why = { 0 };
+    sw_autofree char *cluster = sw_ray_cluster(cli->session, id, &why);
+
+    return cluster || why.code != SW_E_CONFLICT;
+}
+
+/* Until all nodes have joined. */
+static int wait_until_up(struct cli *cli, const char *name, const char *id, struct sw_error *err)
+{
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *outcome = NULL;
     struct sw_error why = { 0 };
-    int result;
 
     cli_interrupt_catch();
-    result = sw_watch(cli->session, &id, 1, &options, look, &waiting, &why);
-    job = waiting.job;
+    while ((job = wait_until_running(cli, id, &why)) && cli_job_state(job) == SW_RUNNING &&
+           !cli_interrupt_count()) {
+        if (has_joined(cli, id)) {
+            cli_say_job(cli, id, "the Ray cluster '%s' is up", name);
+            return 0;
+        }
+        json_decref(sw_take(job));
+        cli_interrupt_wait(0, WATCH_EVERY_MS);
+    }
     if (cli_interrupt_count())
         return cli_leave(cli, id, err);
-    if (result < 0 && why.code != SW_E_INTERRUPTED)      /* that is our own end */
+    if (why.code)
         return sw_pass(err, &why);
-    if (job && cli_job_state(job) == SW_RUNNING) {
-        cli_say_job(cli, id, "the Ray cluster '%s' is up", name);
-        return 0;
-    }
     outcome = job ? cli_job_outcome(job) : NULL;
     sw_fail(err, SW_E_REFUSED, "the Ray cluster '%s' did not start: %s", name,
             outcome ? outcome : "it is gone");
@@ -333,7 +355,8 @@ const struct command command_ray = {
         "joined and prints the id of the job that the cluster is; -d prints it at once. The cluster ends by "
         "itself when no Ray job ran for --idle. With a cluster of that name that is up, 'up' does nothing "
         "if it is the same, and exits with 68 if it is another.\n\n"
-        "Run jobs on it with 'launcher: ray' and 'ray_cluster.name: NAME' (Kubernetes).\n\n"
+        "Run jobs on it with 'launcher: ray' and 'ray_cluster.name: NAME' (Kubernetes), or with "
+        "'platform: ray' at the address that 'dashboard' prints.\n\n"
         "'down' ends the cluster. 'status' shows the clusters that are up, or with NAME also the ones of "
         "that name that ended. 'dashboard' holds a tunnel to the dashboard until Ctrl-C and prints its "
         "address; only programs of this machine can connect, and the dashboard asks for the token of the "

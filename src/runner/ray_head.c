@@ -30,6 +30,7 @@ struct head {
     struct sw_http *http;
     struct ray_seen seen;
     int64_t started_ms, ask_ms, busy_ms;
+    json_t *jobs;                 /* of a kept cluster, when they were asked for last; NULL: not yet */
     bool announced;               /* the other ranks know the head's address */
     bool answered;                /* the dashboard did, and wants the token */
 };
@@ -251,12 +252,19 @@ static int gather(struct head *head, int64_t wait_ms)
 
 /* ---- while the command runs ---------------------------------------------------------------------------- */
 
-/* For `slipway ray`: where the cluster is. No token. */
-static void write_info(struct head *head)
+/* For `slipway ray`: where the cluster is. Owned. */
+static char *info_path(const struct head *head)
 {
     const struct runner_scratch *scratch = &head->keeper->runner->scratch;
-    const char *folder = scratch->kind == RUNNER_MOUNT ? scratch->results_root : scratch->work_dir;
-    sw_autofree char *path = sw_path_join(folder, "ray_cluster_info.json");
+
+    return sw_path_join(scratch->kind == RUNNER_MOUNT ? scratch->results_root : scratch->work_dir,
+                        "ray_cluster_info.json");
+}
+
+/* No token. */
+static void write_info(struct head *head)
+{
+    sw_autofree char *path = info_path(head);
     sw_auto(json) json_t *info = sw_json_object(
         SW_INT("version", 1), SW_STR("head", head->keeper->node.head),
         SW_STR("dashboard_host", "127.0.0.1"), SW_INT("dashboard_port", head->keeper->shared->dashboard),
@@ -281,6 +289,16 @@ static void say_ready(struct head *head)
         keeper->told_to_end = true;              /* there is no runner any more */
 }
 
+/* Has a job begun or ended since the last look? A short one does both between two of them. */
+static bool jobs_changed(struct head *head, json_t *jobs)
+{
+    bool changed = !json_equal(jobs, head->jobs);
+
+    json_decref(head->jobs);
+    head->jobs = json_incref(jobs);
+    return changed;
+}
+
 /* A kept cluster has no command: it ends by itself. An unanswered question is no proof of idleness. */
 static bool is_idle(struct head *head, int64_t idle_ms)
 {
@@ -293,7 +311,7 @@ static bool is_idle(struct head *head, int64_t idle_ms)
     head->ask_ms = now + (idle_ms < IDLE_ASK_MS * 4 ? ASK_MS : IDLE_ASK_MS);
     jobs = ask(head, "/api/jobs/", &status);
     cluster = ask(head, "/api/cluster_status", &status);
-    if (!jobs || !cluster || ray_read_busy(jobs, cluster))
+    if (!jobs || !cluster || ray_read_busy(jobs, cluster) || jobs_changed(head, jobs))
         head->busy_ms = now;
     return now - head->busy_ms >= idle_ms;
 }
@@ -357,7 +375,10 @@ static int set_address(struct head *head, struct sw_error *err)
 static int begin(struct head *head, struct sw_error *err)
 {
     struct ray_keeper *keeper = head->keeper;
+    sw_autofree char *info = info_path(head);
 
+    if (json_object_get(keeper->runner->payload->ray, "idle_ms"))
+        unlink(info);                            /* an earlier attempt's */
     if (set_address(head, err) < 0)
         return -1;
     head->http = sw_http_open(&(struct sw_http_options){ .connect_ms = STALL_MS, .stall_ms = STALL_MS }, err);
@@ -370,17 +391,21 @@ static int begin(struct head *head, struct sw_error *err)
     return ray_process_start(&keeper->ray, keeper->runner, &keeper->node, err);
 }
 
+/* The other ranks keep Ray's logs when the job failed. */
 static void end(struct head *head)
 {
+    bool failed = head->keeper->command_failed || head->keeper->shared->state == RAY_FAILED;
+
     for (size_t i = 0; i < head->count; i++)
         if (head->links[i].rank > 0)
-            ray_link_say(&head->links[i], "end");
+            ray_link_say(&head->links[i], failed ? "end failed" : "end");
     ray_process_end(&head->keeper->ray);
     for (size_t i = 0; i < head->count; i++)
         ray_link_close(&head->links[i]);
     if (head->listener >= 0)
         close(head->listener);
     sw_http_close(head->http);
+    json_decref(head->jobs);
     free(head->links);
 }
 

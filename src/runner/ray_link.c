@@ -9,6 +9,7 @@
  *     rank    up                         and it has
  *     rank    failed WORDS
  *     head    end                        the command is over: end your Ray, in good order
+ *     head    end failed                 the same, and Ray's logs are to be kept
  *
  * Both prove that they know the job's token, and neither sends it: on the port of a head there may be
  * another job, or anything else. A connection that closes without "end" is a node that is gone; that a

@@ -47,8 +47,10 @@ static int take_lines(struct ray_keeper *keeper, struct ray_link *link)
     int came;
 
     while ((came = ray_link_read(link, line)) > 0) {
-        if (sw_text_starts(line, "end"))
+        if (sw_text_starts(line, "end")) {
+            keeper->command_failed = sw_text_same(line, "end failed");
             return 1;
+        }
         if (sw_text_starts(line, "head ") && !keeper->ray.pid && start_node(keeper, link, line + 5) < 0)
             return -1;
     }

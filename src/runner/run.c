@@ -168,7 +168,7 @@ static void beat(void *context)
         running->result->stop_wanted = true;
     if (running->result->failed_peer < 0 && !running->result->stopped) {
         running->result->failed_peer = runner_failed_rank(running->runner);
-        running->result->stop_wanted = running->result->failed_peer >= 0;
+        running->result->stop_wanted |= running->result->failed_peer >= 0;
     }
 }
 

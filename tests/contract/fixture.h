@@ -41,8 +41,9 @@ enum need {
     RESULTS = 1 << 9,       /* results can be brought to this machine */
     PATHS = 1 << 10,        /* files there can be looked at without a job */
     RANKS = 1 << 11,        /* a job's command runs on each of its nodes */
+    TIMES = 1 << 12,        /* the platform knows when each line of a log was written */
 };
-enum { NEED_COUNT = 12 };
+enum { NEED_COUNT = 13 };
 
 struct fixture {
     const char *name;

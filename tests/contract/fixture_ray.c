@@ -80,5 +80,6 @@ const struct fixture fixture_ray = {
         [9] = "Ray has no way to read a node's files; results come back through object storage (`outputs:`)",
         [10] = "Ray has no way to read a node's files",
         [11] = "a Ray job is one driver; other nodes run its tasks and actors",
+        [12] = "Ray keeps no time of the lines of a log",
     },
 };

@@ -59,7 +59,8 @@ static char *results(const char *job)
 /* The supervisor, and the loop with which it has the driver killed when it dies itself. */
 static bool is_own(const char *line)
 {
-    return sw_text_starts(line, "ray::") || strstr(line, "-c while kill -s 0 ") || strcmp(line, "sleep 1") == 0;
+    return sw_text_starts(line, "ray::") || strstr(line, "-c while kill -s 0 ") ||
+           strcmp(line, "sleep 1") == 0;
 }
 
 const struct fixture fixture_ray = {

@@ -20,11 +20,11 @@
 enum { BEGINS_MS = 3000, PAUSE_MS = 300 };
 
 /* Names follow. One whose supervisor runs meanwhile has been asked to stop, and keeps its grace. */
-#define TAKE_BACK                                                                                             \
-    "python -c \"import sys, ray; from ray.util.state import list_actors; ray.init(log_to_driver=False); "     \
-    "waits = {a.name for a in list_actors(filters=[('class_name', '=', 'JobSupervisor'), "                    \
-    "('state', '=', 'PENDING_CREATION')], limit=10000)}; [ray.kill(ray.get_actor(name, "                       \
-    "namespace='SUPERVISOR_ACTOR_RAY_NAMESPACE')) for name in ('_ray_internal_job_actor_' + job "              \
+#define TAKE_BACK                                                                                            \
+    "python -c \"import sys, ray; from ray.util.state import list_actors; ray.init(log_to_driver=False); "   \
+    "waits = {a.name for a in list_actors(filters=[('class_name', '=', 'JobSupervisor'), "                   \
+    "('state', '=', 'PENDING_CREATION')], limit=10000)}; [ray.kill(ray.get_actor(name, "                     \
+    "namespace='SUPERVISOR_ACTOR_RAY_NAMESPACE')) for name in ('_ray_internal_job_actor_' + job "            \
     "for job in sys.argv[1:]) if name in waits]\""
 
 /* Of one that is over or gone nothing is wanted. */

@@ -112,6 +112,8 @@ int sw_ssh_dialer_why(struct sw_ssh_dialer *dialer, struct sw_error *err)
         result = sw_ssh_stream_why(ended, err);
     else
         result = sw_fail(err, SW_E_UNREACHABLE, "the connection was cut");
+    if (!dialer->command)
+        result = sw_wrap(err, "cannot reach port %d through ssh", dialer->port);
     pthread_mutex_unlock(&dialer->lock);
     return result;
 }

@@ -107,7 +107,7 @@ static void a_job_that_ignores_the_polite_request_is_killed(void **state)
 
     set(made, "grace", "200ms");
     job = send_request(here, made);
-    assert_true(wait_for_lines(mark, 1));
+    assert_true(watch_for_lines(here, mark, 1));
     cancel(here, job);
     expect_state(here, job, SW_CANCELED);
     expect_none_left(here, job);
@@ -120,7 +120,7 @@ static void processes_that_ran_away_from_the_job_are_found_too(void **state)
     const char *job = launch_shell(here, "for i in 1 2 3; do setsid sh -c \"echo \\$\\$ >>'%s'; "
                                    "(sleep 60 &) ; exec sleep 60\" & done; sleep 60", mark);
 
-    assert_true(wait_for_lines(mark, 3));
+    assert_true(watch_for_lines(here, mark, 3));
     cancel(here, job);
     expect_none_left(here, job);
     expect_state(here, job, SW_CANCELED);
@@ -133,7 +133,7 @@ static void a_job_has_time_to_save_its_work_when_it_is_canceled(void **state)
     const char *job = launch_shell(here, "trap 'sleep 0.2; echo saved >>\"%s\"; exit 0' TERM; "
                                    "echo up >>'%s'; while :; do sleep 0.02; done", mark, mark);
 
-    assert_true(wait_for_lines(mark, 1));
+    assert_true(watch_for_lines(here, mark, 1));
     cancel(here, job);
     assert_int_equal(lines_in(mark), 2);
     expect_state(here, job, SW_CANCELED);
@@ -145,7 +145,7 @@ static void a_canceled_job_gets_one_term_and_all_of_its_grace(void **state)
     sw_autofree char *mark = path_in(here, "told");
     const char *job = send_request(here, request_that_saves(here, mark));
 
-    assert_true(wait_for_lines(mark, 1));
+    assert_true(watch_for_lines(here, mark, 1));
     cancel(here, job);
     expect_saved_once(mark);
     expect_state(here, job, SW_CANCELED);

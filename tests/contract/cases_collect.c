@@ -126,7 +126,7 @@ const struct contract_case cases_collect[] = {
     CLAIM(outputs_that_did_not_arrive_are_brought_again_without_the_command, COMMANDS | OWN_FILES),
     CLAIM(the_outputs_of_a_command_that_failed_can_be_brought_again_too, COMMANDS | OWN_FILES),
     CLAIM(an_output_without_files_is_a_warning, COMMANDS | OWN_FILES),
-    CLAIM(what_every_rank_wrote_is_brought, COMMANDS | OWN_FILES),
+    CLAIM(what_every_rank_wrote_is_brought, COMMANDS | OWN_FILES | RANKS),
     CLAIM(a_job_that_declares_no_outputs_has_none_to_bring, 0),
     { 0 }
 };

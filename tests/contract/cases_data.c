@@ -386,9 +386,9 @@ static void the_id_of_a_removed_job_can_be_used_again(void **state)
 const struct contract_case cases_data[] = {
     CLAIM(the_environment_of_a_job_file_reaches_the_command, COMMANDS),
     CLAIM(a_job_knows_its_id, COMMANDS),
-    CLAIM(every_rank_sees_the_right_rendezvous, COMMANDS),
-    CLAIM(the_first_rank_that_fails_is_named, COMMANDS),
-    CLAIM(there_is_one_replica_per_node, 0),
+    CLAIM(every_rank_sees_the_right_rendezvous, COMMANDS | RANKS),
+    CLAIM(the_first_rank_that_fails_is_named, COMMANDS | RANKS),
+    CLAIM(there_is_one_replica_per_node, RANKS),
     CLAIM(inputs_arrive_and_outputs_land, COMMANDS | OWN_FILES),
     CLAIM(a_data_server_that_does_not_answer_is_a_failure_of_the_network, COMMANDS),
     CLAIM(an_input_that_does_not_exist_fails_before_the_command_runs, COMMANDS),

@@ -193,7 +193,7 @@ static void lines_of_a_log_have_the_time_they_were_written_at(void **state)
 }
 
 const struct contract_case cases_layout[] = {
-    CLAIM(lines_of_a_log_have_the_time_they_were_written_at, COMMANDS),
+    CLAIM(lines_of_a_log_have_the_time_they_were_written_at, COMMANDS | TIMES),
     CLAIM(results_are_what_the_job_wrote_and_nothing_else, COMMANDS | RESULTS),
     CLAIM(a_fetched_input_is_no_result, COMMANDS | OWN_FILES),
     CLAIM(results_of_a_container_need_no_declaration, COMMANDS | OWN_ROOT | RESULTS),

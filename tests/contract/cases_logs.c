@@ -280,7 +280,7 @@ const struct contract_case cases_logs[] = {
     CLAIM(standard_error_is_part_of_the_log, COMMANDS),
     CLAIM(a_log_of_100_mb_is_read_in_bounded_memory, 0),
     CLAIM(a_follow_goes_on_with_the_next_attempt, COMMANDS),
-    CLAIM(the_log_of_each_rank_can_be_read, 0),
-    CLAIM(the_logs_of_all_ranks_together_keep_lines_whole, 0),
+    CLAIM(the_log_of_each_rank_can_be_read, RANKS),
+    CLAIM(the_logs_of_all_ranks_together_keep_lines_whole, RANKS),
     { 0 }
 };

@@ -198,7 +198,7 @@ static void exec_of_no_such_command_is_127(void **state)
 }
 
 const struct contract_case cases_meaning[] = {
-    CLAIM(the_environment_is_the_same_everywhere, COMMANDS),
+    CLAIM(the_environment_is_the_same_everywhere, COMMANDS | RANKS),
     CLAIM(a_job_may_choose_its_port, COMMANDS),
     CLAIM(a_variable_that_would_be_overridden_is_refused, 0),
     CLAIM(what_a_job_writes_into_a_repository_is_its_own, COMMANDS | OWN_FILES),

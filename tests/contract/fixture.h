@@ -11,6 +11,7 @@
 #ifndef SW_TESTS_CONTRACT_BERTH_H
 #define SW_TESTS_CONTRACT_BERTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "slipway.h"
@@ -39,8 +40,10 @@ enum need {
     RAW_LOG = 1 << 8,       /* a log has every byte as it was written, also what is no text */
     RESULTS = 1 << 9,       /* results can be brought to this machine */
     PATHS = 1 << 10,        /* files there can be looked at without a job */
+    RANKS = 1 << 11,        /* a job's command runs on each of its nodes */
+    TIMES = 1 << 12,        /* the platform knows when each line of a log was written */
 };
-enum { NEED_COUNT = 11 };
+enum { NEED_COUNT = 13 };
 
 struct fixture {
     const char *name;
@@ -60,6 +63,9 @@ struct fixture {
     int (*common)(struct sw_request *request, struct sw_error *err);
     const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */
     const char *(*missing)(unsigned bit);/* the same, found out at run time; may be NULL */
+    /* Is that the command line of a process of the platform itself, which carries a job's environment and
+     * ends a moment after it? NULL: there are none. */
+    bool (*is_own)(const char *command_line);
     const char *command_key;             /* the key that shell text goes to; NULL: none */
     /* Where a case sees results of a job to which the platform does not lead; owned. May be NULL. */
     char *(*results)(const char *job);

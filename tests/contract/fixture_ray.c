@@ -56,6 +56,13 @@ static char *results(const char *job)
     return sw_format("/tmp/slipway-%s/results", job);
 }
 
+/* The supervisor, and the loop with which it has the driver killed when it dies itself. */
+static bool is_own(const char *line)
+{
+    return sw_text_starts(line, "ray::") || strstr(line, "-c while kill -s 0 ") ||
+           strcmp(line, "sleep 1") == 0;
+}
+
 const struct fixture fixture_ray = {
     .name = "ray",
     .begin = begin,
@@ -63,6 +70,7 @@ const struct fixture fixture_ray = {
     .command_key = "command",
     .disturb = disturb,
     .results = results,
+    .is_own = is_own,
     .lacks = {
         [2] = "Ray reserves memory and limits no process to it",
         [4] = "a cluster elsewhere does not see this machine's files; data goes through object storage",
@@ -72,5 +80,7 @@ const struct fixture fixture_ray = {
         [8] = "Ray reads its logs as UTF-8 text: the runner replaces other bytes",
         [9] = "Ray has no way to read a node's files; results come back through object storage (`outputs:`)",
         [10] = "Ray has no way to read a node's files",
+        [11] = "a Ray job is one driver; other nodes run its tasks and actors",
+        [12] = "Ray keeps no time of the lines of a log",
     },
 };

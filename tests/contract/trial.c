@@ -420,6 +420,19 @@ bool wait_for_lines(const char *path, int count)
     return true;
 }
 
+bool watch_for_lines(struct trial *here, const char *path, int count)
+{
+    int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
+
+    while (lines_in(path) < count) {
+        if (sw_monotonic_ms() > deadline)
+            return false;
+        sw_watcher_once(here->session, NULL);
+        sw_sleep_ms(20);
+    }
+    return true;
+}
+
 long peak_memory_kib(void)
 {
     sw_autofree char *text = sw_file_read("/proc/self/status", 65536, NULL, NULL);
@@ -429,20 +442,33 @@ long peak_memory_kib(void)
     return atol(line + strlen("VmHWM:"));
 }
 
+static void command_line(const char *pid, char *line, size_t size)
+{
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%s/cmdline", pid);
+    memset(line, 0, size);
+    file = fopen(path, "r");
+    for (size_t i = file ? fread(line, 1, size - 1, file) : 0; i-- > 1;)
+        line[i - 1] = line[i - 1] ? line[i - 1] : ' ';
+    if (file)
+        fclose(file);
+}
+
 void expect_none_left(const struct trial *here, const char *id)
 {
-    char pid[24] = "", path[64], line[256] = "";
-    FILE *command;
+    int64_t until_ms = sw_monotonic_ms() + PATIENCE_MS;
+    bool (*is_own)(const char *line) = here->fixture->is_own;
+    char pid[24] = "", line[256];
 
-    if (processes_of(here->dir, id, pid, sizeof pid) == 0)
-        return;
-    snprintf(path, sizeof path, "/proc/%s/cmdline", pid);
-    command = fopen(path, "r");
-    for (size_t i = command ? fread(line, 1, sizeof line - 1, command) : 0; i-- > 1;)
-        line[i - 1] = line[i - 1] ? line[i - 1] : ' ';
-    if (command)
-        fclose(command);
-    fail_msg("process %s is still there: %s", pid, line);
+    while (processes_of(here->dir, id, pid, sizeof pid) > 0) {
+        command_line(pid, line, sizeof line);
+        /* One that has ended since has no words. */
+        if (!is_own || (*line && !is_own(line)) || sw_monotonic_ms() > until_ms)
+            fail_msg("process %s is still there: %s", pid, line);
+        sw_sleep_ms(20);
+    }
 }
 
 /* ---- the end of a trial ---------------------------------------------------------------------------- */

@@ -97,6 +97,8 @@ void write_text(const char *path, const char *text);
 char *read_text(const char *path);                           /* owned; NULL: no such file */
 int lines_in(const char *path);                              /* 0: no such file */
 bool wait_for_lines(const char *path, int count);            /* with patience */
+/* The same, and a watcher does what is due: some jobs get their secrets only then. */
+bool watch_for_lines(struct trial *here, const char *path, int count);
 /* Of the job: fails with the command line of the first that is there. */
 void expect_none_left(const struct trial *here, const char *id);
 long peak_memory_kib(void);                                  /* of this process, so far */

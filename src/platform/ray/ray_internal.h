@@ -8,7 +8,8 @@
  *     ray_package.c  code, runner and payload as one zip
  *     ray_submit.c   package and job, at most once
  *     ray_states.c   answers to observations                       (pure)
- *     ray_jobs.c     list, stop, cleanup, adopt, orphans
+ *     ray_jobs.c     list, cleanup, adopt, orphans
+ *     ray_cancel.c   stop, also of a job that waits for resources
  *     ray_cluster.c  nodes, resources, and what jobs wait for
  *     ray_secrets.c  secrets, sealed for the runner
  *     ray_text.c     Ray's log without Ray's own lines             (pure)
@@ -127,10 +128,21 @@ json_t *ray_get(struct sw_connection *conn, const char *name, struct sw_error *e
 /* All submissions by their ids; owned; NULL + err. */
 json_t *ray_list(struct sw_connection *conn, struct sw_error *err);
 const char *ray_mark(const json_t *job, const char *key);            /* of its metadata; borrowed */
-/* A short command on one node, as a submission of this name: 0: it ran or runs already. `package` may be
- * NULL. */
-int ray_run_beside(struct sw_connection *conn, const char *name, const json_t *job, const char *command,
-                   const char *package, struct sw_error *err);
+struct ray_beside {                  /* a short command beside a job, as a submission of its own */
+    const char *name, *job;          /* its own id; the submission that it is for */
+    const char *command;
+    const char *node;                /* address of the node that runs it; NULL: the head */
+    const char *package;             /* NULL: none */
+};
+int ray_run_beside(struct sw_connection *conn, const struct ray_beside *beside, struct sw_error *err);
+/* One that is over: its name is free again. */
+void ray_forget_beside(struct sw_connection *conn, const char *name);
+extern const struct sw_jobs_api ray_jobs_api;
+
+/* ---- ray_cancel.c --------------------------------------------------------------------------- */
+
+/* Asks for it, once. */
+int ray_stop(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err);
 
 /* ---- ray_cluster.c -------------------------------------------------------------------------- */
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ray_jobs.c - the submissions that are there: one list for all of them, stop, cleanup, and those that are
- * found by their metadata.
- *
- * `stop` answers true when it has asked the supervisor of a job, which may do nothing about it; a cancel is
- * done when the job is over or gone. A job that waits for resources has no process that could be asked: it
- * is stopped when it gets them, and until then the cancel is not confirmed.
+ * ray_jobs.c - the submissions that are there: one list for all of them, cleanup, and those that are found by
+ * their metadata. How they are stopped is in ray_cancel.c.
  */
 #include "platform/ray/ray_internal.h"
 
@@ -115,25 +111,13 @@ static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json
         add_tail(conn, job);
 }
 
-/* ---- stop ----------------------------------------------------------------------------------- */
+/* ---- the state of each ---------------------------------------------------------------------- */
 
-/* Of one that is over or gone nothing is wanted. */
-static int stop(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err)
-{
-    sw_autofree char *path = sw_rest_path("/api/jobs/%s/stop", name);
-    struct sw_error unseen = { 0 };
-
-    (void)why;
-    if (ray_call(conn, "POST", path, NULL, NULL, &unseen) == 0 || unseen.code == SW_E_NOT_FOUND)
-        return 0;
-    return sw_pass(err, &unseen);
-}
-
-static const struct sw_jobs_api api = { ray_name, list, ray_get, ray_read, stop, detail };
+const struct sw_jobs_api ray_jobs_api = { ray_name, list, ray_get, ray_read, ray_stop, detail };
 
 int ray_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err)
 {
-    return sw_jobs_observe(&api, conn, jobs, count, err);
+    return sw_jobs_observe(&ray_jobs_api, conn, jobs, count, err);
 }
 
 /* An attempt that is given up because it never began gets a stop as well: should its supervisor come to
@@ -143,46 +127,10 @@ void ray_reconcile(struct sw_connection *conn, const struct sw_observation *jobs
     for (size_t i = 0; i < count; i++)
         if (jobs[i].presence == SW_PRESENT && jobs[i].state == SW_ERROR &&
             sw_text_same(jobs[i].reason, SW_REASON_LOST))
-            stop(conn, ray_name(jobs[i].job.id, jobs[i].job.attempt).text, SW_REASON_LOST, NULL);
-}
-
-void ray_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
-{
-    sw_jobs_cancel(&api, conn, jobs, count, deadline_ms);
+            ray_stop(conn, ray_name(jobs[i].job.id, jobs[i].job.attempt).text, SW_REASON_LOST, NULL);
 }
 
 /* ---- a command beside a job ----------------------------------------------------------------- */
-
-int ray_run_beside(struct sw_connection *conn, const char *name, const json_t *job, const char *command,
-                   const char *package, struct sw_error *err)
-{
-    const char *agent = sw_json_str(job, "driver_agent_http_address");
-    const char *host = agent && sw_text_starts(agent, "http://") ? agent + 7 : "";
-    sw_autofree char *node = sw_format("node:%.*s", (int)(strrchr(host, ':') ? strrchr(host, ':') - host : 0),
-                                       host);
-    sw_autofree char *uri = package ? sw_format("gcs://%s", package) : NULL;
-    sw_auto(json) json_t *body = sw_json_object(
-        SW_STR("submission_id", name), SW_STR("entrypoint", command),
-        SW_SUB("entrypoint_resources", json_pack("{s:f}", node, 0.001)),
-        SW_SUB("runtime_env", uri ? json_pack("{s:s}", "working_dir", uri) : NULL),
-        SW_SUB("metadata", json_pack("{s:s}", "slipway.beside", sw_json_str(job, "submission_id"))));
-    sw_auto(json) json_t *found = NULL;
-    struct sw_error why = { 0 };
-
-    if (!agent)
-        return sw_fail(err, SW_E_CONFLICT, "the job has no driver yet");
-    if (ray_ask(conn, &(struct sw_rest_call){ .method = "POST", .path = "/api/jobs/", .json = body }, NULL,
-                &why) == 0 || (found = ray_get(conn, name, NULL)))
-        return 0;
-    return sw_pass(err, &why);
-}
-
-/* ---- after the end -------------------------------------------------------------------------- */
-
-void ray_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
-{
-    sw_log_keep_ends(&sw_platform_ray, conn, jobs, count);
-}
 
 static int delete_named(struct sw_connection *conn, const char *name, struct sw_error *err)
 {
@@ -191,6 +139,36 @@ static int delete_named(struct sw_connection *conn, const char *name, struct sw_
 
     return ray_call(conn, "DELETE", path, NULL, NULL, &why) == 0 || why.code == SW_E_NOT_FOUND
                ? 0 : sw_pass(err, &why);
+}
+
+int ray_run_beside(struct sw_connection *conn, const struct ray_beside *beside, struct sw_error *err)
+{
+    sw_autofree char *node = beside->node ? sw_format("node:%s", beside->node) : NULL;
+    sw_autofree char *uri = beside->package ? sw_format("gcs://%s", beside->package) : NULL;
+    sw_auto(json) json_t *body = sw_json_object(
+        SW_STR("submission_id", beside->name), SW_STR("entrypoint", beside->command),
+        SW_SUB("entrypoint_resources", node ? json_pack("{s:f}", node, 0.001) : NULL),
+        SW_SUB("runtime_env", uri ? json_pack("{s:s}", "working_dir", uri) : NULL),
+        SW_SUB("metadata", json_pack("{s:s}", "slipway.beside", beside->job)));
+    sw_auto(json) json_t *found = NULL;
+    struct sw_error why = { 0 };
+
+    if (ray_ask(conn, &(struct sw_rest_call){ .method = "POST", .path = "/api/jobs/", .json = body }, NULL,
+                &why) == 0 || (found = ray_get(conn, beside->name, NULL)))
+        return 0;
+    return sw_pass(err, &why);
+}
+
+void ray_forget_beside(struct sw_connection *conn, const char *name)
+{
+    delete_named(conn, name, NULL);
+}
+
+/* ---- after the end -------------------------------------------------------------------------- */
+
+void ray_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
+{
+    sw_log_keep_ends(&sw_platform_ray, conn, jobs, count);
 }
 
 static int delete_job(struct sw_connection *conn, const json_t *job, struct sw_error *err)
@@ -247,7 +225,7 @@ int ray_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct 
               struct sw_error *err)
 {
     sw_auto(json) json_t *all = ray_list(conn, err);
-    const json_t *job = sw_jobs_newest(&api, all, id);
+    const json_t *job = sw_jobs_newest(&ray_jobs_api, all, id);
     const char *text = ray_mark(job, RAY_MARK_PLAN);
 
     if (!job || !ray_mark(job, SW_MARK_ID))

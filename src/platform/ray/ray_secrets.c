@@ -53,15 +53,21 @@ static char *helper_name(const char *submission)
     return sw_format("%s-secrets", submission);
 }
 
-/* A helper that failed counts as none. */
+/* A helper that failed counts as none, as does one that is older than the job: it was for a job that had
+ * this id before and was removed. */
+static bool has_helper(const json_t *helper, const json_t *job)
+{
+    return helper && ray_state(sw_json_str(helper, "status")) != SW_ERROR &&
+           sw_json_int(helper, "start_time", 0) >= sw_json_int(job, "start_time", 0);
+}
+
 bool ray_wants_secrets(const json_t *job, const json_t *all, const struct sw_jobref *ref)
 {
     const char *entrypoint = sw_json_str(job, "entrypoint");
     sw_autofree char *name = helper_name(ray_name(ref->id, ref->attempt).text);
-    enum sw_state helper = ray_state(sw_json_str(json_object_get(all, name), "status"));
 
     return ray_state(sw_json_str(job, "status")) == SW_RUNNING && entrypoint &&
-           strstr(entrypoint, RAY_SEALED) && (!json_object_get(all, name) || helper == SW_ERROR);
+           strstr(entrypoint, RAY_SEALED) && !has_helper(json_object_get(all, name), job);
 }
 
 static int take_first(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
@@ -122,12 +128,14 @@ static int pack_sealed(const char *key, const struct sw_secrets *secrets, struct
     return 0;
 }
 
-/* A helper that failed before is forgotten: its name is free again. */
-static void forget_helper(struct sw_connection *conn, const char *name)
+/* "10.0.0.7" of "http://10.0.0.7:52365"; owned; NULL: no node runs it yet. */
+static char *node_of(const json_t *job)
 {
-    sw_autofree char *path = sw_rest_path("/api/jobs/%s", name);
+    const char *agent = sw_json_str(job, "driver_agent_http_address");
+    const char *host = agent && sw_text_starts(agent, "http://") ? agent + strlen("http://") : NULL;
+    const char *colon = host ? strrchr(host, ':') : NULL;
 
-    ray_call(conn, "DELETE", path, NULL, NULL, NULL);
+    return colon ? sw_strndup(host, (size_t)(colon - host)) : NULL;
 }
 
 int ray_hand_secrets(struct sw_connection *conn, const struct sw_observation *seen,
@@ -136,7 +144,7 @@ int ray_hand_secrets(struct sw_connection *conn, const struct sw_observation *se
     struct sw_jobs_name name = ray_name(seen->job.id, seen->job.attempt);
     sw_auto(json) json_t *job = ray_get(conn, name.text, err);
     sw_auto(json) json_t *said = job ? what_was_said(conn, job, seen->job.id) : NULL;
-    sw_autofree char *helper = helper_name(name.text), *command = NULL;
+    sw_autofree char *helper = helper_name(name.text), *command = NULL, *node = node_of(job);
     sw_auto(ray_package) struct ray_package package = { .bytes = NULL };
     sw_auto(sw_secrets) struct sw_secrets *kept = ray_kept_secrets(conn, seen->job.id);
     const char *to = sw_json_str(said, "to"), *key = sw_json_str(said, "key");
@@ -145,12 +153,14 @@ int ray_hand_secrets(struct sw_connection *conn, const struct sw_observation *se
         return -1;
     if (!said || (!secrets && !kept))
         return 0;
+    if (!node)
+        return sw_fail(err, SW_E_CONFLICT, "the job has no driver yet");
     if (!key || !is_plain_path(to))
         return sw_fail(err, SW_E_REFUSED, "the runner's words about its secrets are damaged");
     if (pack_sealed(key, secrets ? secrets : kept, &package, err) < 0 ||
         ray_package_send(conn, &package, err) < 0)
         return -1;
-    forget_helper(conn, helper);
+    ray_forget_beside(conn, helper);             /* one that failed before */
     command = sw_format("cp sealed %s/sealed.new && mv %s/sealed.new %s/sealed", to, to, to);
-    return ray_run_beside(conn, helper, job, command, package.name, err);
+    return ray_run_beside(conn, &(struct ray_beside){ helper, name.text, command, node, package.name }, err);
 }

@@ -53,6 +53,14 @@ static const struct failure {
     { NULL, "Unexpected error occurred", SW_REASON_NODE_LOST, "Ray lost the driver's supervisor" },
 };
 
+/* A supervisor that never ran and was ended by name: that is how a job that waits is canceled. */
+static bool was_taken_back(const json_t *job)
+{
+    const char *said = sw_json_str(job, "message");
+
+    return !sw_json_str(job, "driver_agent_http_address") && said && strstr(said, "killed by `ray.kill`");
+}
+
 enum sw_state ray_state(const char *said)
 {
     return sw_state_lookup(words, SW_COUNT(words), said, NULL);
@@ -133,7 +141,7 @@ void ray_read(const json_t *job, struct sw_observation *seen)
     const char *said = sw_json_str(job, "status"), *missing = sw_json_str(job, "waits_for");
     const char *node = sw_at_text(job, "driver_info.node_ip_address");
     const char *agent = sw_json_str(job, "driver_agent_http_address");
-    enum sw_state state = ray_state(said);
+    enum sw_state state = was_taken_back(job) ? SW_CANCELED : ray_state(said);
 
     seen->presence = SW_PRESENT;
     seen->exit_code = SW_NO_EXIT_CODE;

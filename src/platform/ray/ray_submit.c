@@ -57,6 +57,13 @@ static bool is_ours(const json_t *job, const struct sw_plan *plan, int attempt)
            sw_text_same(ray_mark(job, SW_MARK_ATTEMPT), number);
 }
 
+/* What Ray writes when it ends a supervisor of a job that was deleted meanwhile: a record of nothing. */
+static bool is_of_deleted(const json_t *job)
+{
+    return ray_is_over(job) && !ray_mark(job, SW_MARK_ID) &&
+           sw_text_same(sw_json_str(job, "entrypoint"), "Entrypoint not found.");
+}
+
 /* `why`: what the POST said. */
 static int find_sent(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                      const struct sw_error *why, int status, struct sw_error *err)
@@ -66,6 +73,10 @@ static int find_sent(struct sw_connection *conn, const struct sw_plan *plan, int
 
     if (job && is_ours(job, plan, attempt))
         return 0;
+    if (job && is_of_deleted(job)) {
+        ray_forget_beside(conn, ray_name(plan->job_id, attempt).text);
+        return sw_fail(err, SW_E_REFUSED, "the cluster still had a deleted job of this name, " LATER);
+    }
     if (job)
         return sw_fail(err, SW_E_CONFLICT, "the cluster has another job '%s'",
                        ray_name(plan->job_id, attempt).text);

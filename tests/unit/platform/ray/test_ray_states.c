@@ -37,6 +37,7 @@ static const struct row {
     { "SUCCEEDED", NULL, NULL, NULL, 0, SW_COMPLETE, SW_REASON_EXIT, 0 },
     { "FAILED", "JOB_ENTRYPOINT_COMMAND_ERROR", NULL, NULL, 3, SW_ERROR, SW_REASON_EXIT, 3 },
     { "FAILED", DIED, "died", NULL, -1, SW_ERROR, SW_REASON_NODE_LOST, -1 },
+    { "FAILED", DIED, "died: it was killed by `ray.kill`", NULL, -1, SW_CANCELED, SW_REASON_CANCELED, 130 },
     { "FAILED", LATE, "x", NULL, -1, SW_ERROR, SW_REASON_LOST, -1 },
     { "FAILED", LATE, "entrypoint's specified resources (", NULL, -1, SW_ERROR, SW_REASON_NOT_STARTED, -1 },
     { "FAILED", SETUP, "gcs://_ray_pkg_1.zip", NULL, -1, SW_ERROR, SW_REASON_LOST, -1 },

@@ -168,6 +168,12 @@ def what_a_job_names_must_be_there(here):
         expect(found[check]["ok"] is False and found[check]["fix"], (check, found.get(check)))
 
 
+def the_clock_of_the_api_server_is_looked_at(here):
+    here.nodes(1)
+    found = here.preflight()["clock"]
+    expect(found["ok"] and found["message"].startswith("Kubernetes "), found)
+
+
 def a_restricted_namespace_is_named(here):
     here.nodes(1)
     here.api.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {

@@ -11,7 +11,10 @@ import os
 import subprocess
 import sys
 
-from jobs_client import expect, kubectl, names, until, whole
+from jobs_client import HERE, expect, kubectl, names, until, whole
+
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "ray"))
+from dashboard_paths import PATHS  # noqa: E402
 
 VENV = os.path.realpath(os.environ.get("SLIPWAY_TEST_RAY", "/nowhere"))
 RAY = "ray.io/v1"
@@ -50,6 +53,11 @@ def ray_job(here, command, env=None, **keys):
     return here.call("run", "-d", path, **(env or {})).stdout.strip()
 
 
+def asked(url, token):
+    return subprocess.run(["curl", "-s", "-K", "-", url], input=f'header = "Authorization: Bearer {token}"\n', text=True,
+                          stdout=subprocess.PIPE, check=False).stdout
+
+
 def a_driver_sees_all_nodes_and_its_exit_code_is_the_jobs(here):
     value = "kept-secret-" + os.urandom(8).hex()
     job = ray_job(here, "python3 /tmp/sees.py && echo over && exit 3", nodes=2, secrets=["TOKEN"], env={"TOKEN": value},
@@ -77,7 +85,8 @@ def a_cancel_lets_the_driver_end_in_order(here):
 
 def a_cluster_that_stays_takes_guests_and_ends_when_idle(here):
     shape = here.file("cluster.json", {"platform": "kubernetes", "image": os.environ["K8S_IMAGE"], "env": SETTINGS,
-                                       "kubernetes": machine(here), "cpus": 0.5, "memory": "1GiB"})
+                                       "kubernetes": machine(here), "cpus": 0.5, "memory": "1GiB", "secrets": ["TOKEN"]})
+    value = here.env["TOKEN"] = "kept-secret-" + os.urandom(8).hex()
     own = here.call("ray", "up", "tune", shape, "--idle", "30s", timeout=900).stdout.strip()
     with subprocess.Popen([here.program, "ray", "dashboard", "tune", "--local", "0"], env=here.env, stdout=subprocess.PIPE,
                           text=True) as tunnel:
@@ -86,7 +95,12 @@ def a_cluster_that_stays_takes_guests_and_ends_when_idle(here):
                               check=False).stdout
         shut = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"{address}/api/jobs/"], text=True,
                               stdout=subprocess.PIPE, check=False).stdout
+        token = here.call("exec", own, "--", "sh", "-c", 'echo "$RAY_AUTH_TOKEN"').stdout.strip()
+        answers = [asked(address + path, token) for path in PATHS]
         tunnel.terminate()
+    expect(token and '"submission_id"' in "".join(answers), f"the dashboard answers: {answers}")
+    shows = [path for path, text in zip(PATHS, answers) if value in text or token in text]
+    expect(not shows, f"{shows} show a secret")
     expect("token" in mode and shut == "401", f"{mode} {shut}")
     guest = ray_job(here, "python3 /tmp/sees.py", ray_cluster={"name": "tune"})
     expect(here.over(guest, 600)["status"] == "Complete", here.log(guest))

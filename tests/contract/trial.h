@@ -23,7 +23,7 @@
 #include "slipway.h"
 #include "reaper.h"
 
-enum { PATIENCE_MS = 180000, LOG_LINE = 64 };
+enum { PATIENCE_MS = 180000, LOG_LINE = 64, WATCH_TURNS = 25 };
 
 struct trial {
     const struct fixture *fixture;

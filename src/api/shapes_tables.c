@@ -65,6 +65,18 @@ static const struct api_field attempts[] = {
     END
 };
 
+static const struct api_field used_gpu[] = {
+    ALWAYS("uuid", API_TEXT, "its UUID"), ALWAYS("name", API_TEXT, "its model"),
+    MAYBE("used_percent", API_INT, "how busy it is"), ALWAYS("memory_used", API_INT, "bytes in use"),
+    ALWAYS("memory_total", API_INT, "bytes it has"), END
+};
+#define USE \
+    ALWAYS("at", API_TIME, "when it was measured", NULL, "at_ms"),                                 \
+    MAYBE("cpu_seconds", API_NUMBER, "CPU time so far"),                                           \
+    MAYBE("cpus", API_NUMBER, "CPUs busy, on average since it started"),                           \
+    MAYBE("memory_bytes", API_INT, "memory in use"), ALWAYS("gpus", API_LIST, "its GPUs", used_gpu)
+static const struct api_field live[] = { USE, END };
+
 /* In lists. */
 #define JOB_ROW                                                                                    \
     ALWAYS("id", API_TEXT, "id of the job"),                                                       \
@@ -100,7 +112,7 @@ static const struct api_field attempts[] = {
     MAYBE("progress", API_OBJECT, "how far its log says it is", api_shape_progress),               \
     MAYBE("last_line", API_TEXT, "last line of its log"),                                          \
     MAYBE("last_output_at", API_TIME, "when its log last grew"),                                   \
-    MAYBE("live", API_OBJECT, "CPU, memory and GPU use: what the platform measures, or --use asks"), \
+    MAYBE("live", API_OBJECT, "CPU, memory and GPU use: what the platform measures, or --use asks", live), \
     MAYBE("runner", API_OBJECT, "last report of the runner in the job, as it wrote it"),           \
     ALWAYS("age_ms", API_INT, "since created_at"),                                                 \
     MAYBE("seen_age_ms", API_INT, "since seen_at"),                                                \
@@ -489,18 +501,7 @@ static const struct api_field report[] = {
 static const struct api_field release[] = {
     VERSION, ALWAYS("release", API_TEXT, "release of slipway, as 0.1.0"), END
 };
-static const struct api_field used_gpu[] = {
-    ALWAYS("uuid", API_TEXT, "its UUID"), ALWAYS("name", API_TEXT, "its model"),
-    MAYBE("used_percent", API_INT, "how busy it is"), ALWAYS("memory_used", API_INT, "bytes in use"),
-    ALWAYS("memory_total", API_INT, "bytes it has"), END
-};
-static const struct api_field use[] = {
-    VERSION, ALWAYS("job", API_TEXT, "id of the job"),
-    ALWAYS("at", API_TIME, "when it was measured", NULL, "at_ms"),
-    MAYBE("cpu_seconds", API_NUMBER, "CPU time so far"),
-    MAYBE("cpus", API_NUMBER, "CPUs busy, on average since it started"),
-    MAYBE("memory_bytes", API_INT, "memory in use"), ALWAYS("gpus", API_LIST, "its GPUs", used_gpu), END
-};
+static const struct api_field use[] = { VERSION, ALWAYS("job", API_TEXT, "id of the job"), USE, END };
 static const struct api_field ray_cluster[] = {
     VERSION, ALWAYS("job", API_TEXT, "id of the job"),
     ALWAYS("dashboard_port", API_INT, "port of the dashboard and of the Jobs API, on the head"), END

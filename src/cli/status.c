@@ -350,6 +350,8 @@ static void add_use(struct cli *cli, const struct status_options *options, json_
     use = cli_document(sw_use(cli->session, sw_json_str(job, "id"), &why), &why);
     if (!use && options->use)
         cli_warn(cli, "%s", why.message);
+    json_object_del(use, "version");
+    json_object_del(use, "job");
     if (use)
         json_object_set_new(job, "live", use);
 }

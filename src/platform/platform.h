@@ -128,6 +128,7 @@ struct sw_platform {
     bool retries;                            /* does what `retry:` says by itself, clients or none */
     bool terminals;                          /* exec_open() gives a terminal where its caller has one */
     bool one_log;                            /* of all attempts that it makes by itself: they go on in it */
+    bool measures;                           /* what a job uses: it has no group of the kernel to itself */
     bool own_ray;                            /* a Ray cluster is its own, and so is the cluster's token */
     int retry_max;                           /* new attempts when the job file does not say; 0: 3 */
 

@@ -211,6 +211,7 @@ const struct sw_platform sw_platform_local = {
     .options = local_options,
     .guards = true,
     .retries = true,
+    .measures = true,
     .hurry = local_hurry,
     .collects = true,
     .open = local_open,

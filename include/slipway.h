@@ -196,10 +196,14 @@ SW_API int sw_submit_many(struct sw_session *session, const struct sw_request *r
 /* Would the job be taken, and find what it needs? Looks at its platform (credentials by presence, reach,
  * versions, clock, disk, room, GPUs, image, mounts), its secrets and its data, and nothing happens. JSON:
  * {"version","platform","ok","checks": [{"check","state","ok","message","fix"}]}; `state` is "ok",
- * "failed", "not
- * set up" or "not checked". What is wrong with the job itself is an error. */
+ * "failed", "not set up" or "not checked". What is wrong with the job itself is an error. */
 SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
+/* The same, and its data is tried from where the job will run: by a job of one small node without GPUs that
+ * looks at each input, writes to each output, and is removed. Returns when that job is over, or has not begun
+ * for a quarter of an hour. */
+SW_API char *sw_preflight_there(struct sw_session *session, const struct sw_request *request,
+                                struct sw_error *err);
 
 /* What the job runs inside a container, and nothing happens. JSON: {"version", "id", "steps",
  * "payload", "code", "script"}; `steps` is for people, `code` says what of it travels (null

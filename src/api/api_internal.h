@@ -62,6 +62,7 @@ struct sw_request {
     json_t *flags;                 /* object */
     json_t *argv;                  /* array or NULL */
     char id[SW_ID_SIZE];           /* empty: we make one */
+    bool only_data;                /* the job only tries its data (data_there.c) */
     char *profile;                 /* of the job it is made again from; NULL: the session's */
 };
 const char *api_profile(const struct sw_session *session, const struct sw_request *request);
@@ -303,6 +304,9 @@ json_t *api_plan_hide(json_t *document, const json_t *env);
 char *api_text(json_t *document);
 /* preflight.c: the document of these checks; takes them. `platform` NULL: of no one. */
 char *api_checks(const char *verb, const char *platform, json_t *checks);
+
+/* data_there.c: rows about the request's data, which a job of its own tries from where it would run. */
+void api_data_there(struct sw_session *session, const struct sw_request *request, json_t *rows);
 
 /* wait.c: the job's own answer as a shell would give it. */
 int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal);

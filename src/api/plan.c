@@ -200,6 +200,16 @@ static int begin_splits(struct api_plan *out, struct sw_error *err)
     return out->plan ? 0 : -1;
 }
 
+/* Of a group its first split: a job like any other. */
+static int keep_data(struct api_plan *out)
+{
+    if (out->group)
+        memcpy(out->plan->job_id, out->group->job_id, SW_ID_SIZE);
+    sw_plan_free(sw_take(out->group));
+    sw_plan_only_data(out->plan);
+    return 0;
+}
+
 int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
                    struct api_plan *out, struct sw_error *err)
 {
@@ -242,7 +252,9 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
         json_array_append_new(out->plan->credentials, json_string(SW_RAY_TOKEN));
     if (take_settings(request, input.job_untrusted, out, &asking, err) < 0)
         return -1;
-    return out->plan->splits ? begin_splits(out, err) : 0;
+    if (out->plan->splits && begin_splits(out, err) < 0)
+        return -1;
+    return request->only_data ? keep_data(out) : 0;
 }
 
 /* A server on this machine, and a job that runs on another one or in a network of its own. */

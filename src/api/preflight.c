@@ -208,16 +208,19 @@ static void add_reach(json_t *rows, const struct api_plan *made)
 {
     sw_autofree char *message = NULL;
 
-    if (made->platform->sees_loopback && made->platform->sees_loopback(made->conn, made->plan))
-        return;
     message = sw_format("whether the job's machine on %s reaches these servers, only a job there can show; "
-                        "its runner "
-                        "tries every input and output before the command starts", made->platform->name);
+                        "`slipway preflight --probe` submits one that tries", made->platform->name);
     sw_finding_open(rows, "data from there", SW_STATE_NOT_CHECKED, message, NULL);
 }
 
+/* What this machine can reach, a job of this platform can. */
+static bool is_here(const struct api_plan *made)
+{
+    return made->platform->sees_loopback && made->platform->sees_loopback(made->conn, made->plan);
+}
+
 /* With the values that the job will be given. */
-static void add_data(json_t *rows, const struct api_plan *made)
+static void add_data_from_here(json_t *rows, const struct api_plan *made)
 {
     struct sw_transfer_options options = { .storage = { .env = api_folder_env,
                                                      .env_context = made->folder } };
@@ -229,23 +232,31 @@ static void add_data(json_t *rows, const struct api_plan *made)
         check_data(client, made->plan, rows);
     else
         sw_finding_error(rows, "data", &why);
-    if (client && json_array_size(rows) > before)
+    if (client && json_array_size(rows) > before && !is_here(made))
         add_reach(rows, made);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
+static bool is_good(const json_t *checks)
+{
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(checks, i, each)
+        if (json_is_false(json_object_get(each, "ok")))
+            return false;
+    return true;
+}
+
 char *api_checks(const char *verb, const char *platform, json_t *checks)
 {
     json_t *each;
-    bool good = true;
     size_t i;
 
-    json_array_foreach(checks, i, each) {
-        good = good && !json_is_false(json_object_get(each, "ok"));
+    json_array_foreach(checks, i, each)
         json_object_set_new(each, "state", json_string(sw_finding_state(each)));
-    }
-    return api_document(verb, sw_json_object(SW_STR_OPT("platform", platform), SW_BOOL("ok", good),
+    return api_document(verb, sw_json_object(SW_STR_OPT("platform", platform), SW_BOOL("ok", is_good(checks)),
                                              SW_SUB("checks", checks)));
 }
 
@@ -261,7 +272,26 @@ static const char *check_of(enum sw_code code)
     return code == SW_E_CREDENTIAL ? "credential" : "connection";
 }
 
-char *sw_preflight(struct sw_session *session, const struct sw_request *request, struct sw_error *err)
+static bool uses_data(const struct sw_plan *plan)
+{
+    return json_array_size(plan->inputs) || json_array_size(plan->outputs) || plan->config ||
+           json_array_size(plan->config_inputs) || json_array_size(plan->config_outputs);
+}
+
+static void add_data(struct sw_session *session, const struct sw_request *request, bool there,
+                     const struct api_plan *made, json_t *rows)
+{
+    if (!there || !uses_data(made->plan))
+        add_data_from_here(rows, made);
+    else if (is_good(rows))
+        api_data_there(session, request, rows);
+    else
+        sw_finding_open(rows, "data from there", SW_STATE_NOT_CHECKED,
+                        "no job is submitted while another check fails", NULL);
+}
+
+static char *preflight(struct sw_session *session, const struct sw_request *request, bool there,
+                       struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
     sw_auto(json) json_t *rows = json_array(), *more = NULL;
@@ -285,6 +315,16 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
     add_gpu_architecture(rows, &made);
     add_verdict(rows, &made);
     add_secrets(rows, &made);
-    add_data(rows, &made);
+    add_data(session, request, there, &made, rows);
     return api_checks("preflight", made.platform->name, sw_take(rows));
+}
+
+char *sw_preflight(struct sw_session *session, const struct sw_request *request, struct sw_error *err)
+{
+    return preflight(session, request, false, err);
+}
+
+char *sw_preflight_there(struct sw_session *session, const struct sw_request *request, struct sw_error *err)
+{
+    return preflight(session, request, true, err);
 }

@@ -33,7 +33,7 @@ static const struct payload_field {
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
     ROW(checkpoint, DOCUMENT), ROW(ca, TEXT),
     ROW(entrypoint, DOCUMENT), ROW(peers, TEXT), ROW(redact, FLAG), ROW(settings, DOCUMENT),
-    ROW(defaults, DOCUMENT),  ROW(ray, DOCUMENT),
+    ROW(defaults, DOCUMENT),  ROW(ray, DOCUMENT), ROW(only_data, FLAG),
 #undef ROW
 #undef KEY
 };

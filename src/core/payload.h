@@ -68,6 +68,7 @@ struct sw_payload {
                                  {"wait_ms", "idle_ms" (it has no command; NULL: it has), "gpus", "cpus"};
                                  or NULL */
     bool redact;              /* take secrets out of what the command prints */
+    bool only_data;           /* try its inputs and outputs and say what was found; no command runs */
     int64_t grace_ms;         /* between TERM and KILL */
     int64_t time_grace_ms;    /* the same when its time is up (XCPU); 0: as above */
     int64_t time_ms;          /* from the runner's start; then TERM, and exit code 124; 0: none */

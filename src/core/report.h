@@ -26,6 +26,8 @@
 
 #define SW_RUNNER_SAYS "slipway: "              /* every line of its own in a log */
 #define SW_REPORT_START SW_RUNNER_SAYS "report "
+/* Before a row (core/finding.h) about data that was tried, of a payload with `only_data`. */
+#define SW_DATA_WORD "data "
 /* A report in this file: a kubelet keeps the log and throws its beginning away at some time. The first line
  * of such a log shows whether that has happened. */
 #define SW_REPORT_TO_KUBELET "/dev/termination-log"

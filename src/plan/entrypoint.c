@@ -95,6 +95,7 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     payload->settings = sw_plan_settings_sent(plan);
     payload->grace_ms = plan->grace_ms;
     payload->fetch_uris = true;
+    payload->only_data = plan->only_data;
     if (plan->checkpoint && !json_is_null(plan->checkpoint))
         payload->checkpoint = json_incref(plan->checkpoint);
     if (plan->config && !json_is_null(plan->config)) {

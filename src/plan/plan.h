@@ -69,6 +69,7 @@ struct sw_plan {
     json_t *settings;          /* NULL, or what of this machine's settings the data needs: an array of
                                   {"name","from","secret","travels","value"}, a secret without value */
     json_t *rules;             /* the user's own about failures, for a job that judges itself; NULL: none */
+    int only_data;             /* 1: it tries its data from there and runs no command (sw_plan_only_data) */
     json_t *options;           /* the platform's block */
     json_t *sources;           /* where each value came from; not stored */
 
@@ -91,6 +92,10 @@ SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
 /* plan_name.c: what it is called when nothing says so, from its command or its job file (NULL: none);
  * owned. */
 char *sw_plan_name(const struct sw_plan *plan, const char *file);
+
+/* plan_data.c: what is left of a job when only its data is tried from where it would run: one small node
+ * without GPUs, for minutes at most; nothing of it is retried, guarded or told. */
+void sw_plan_only_data(struct sw_plan *plan);
 
 /* plan_split.c: one split of a group, its number in id, environment, label and texts; owned. */
 struct sw_plan *sw_plan_split(const struct sw_plan *group, int split_id, struct sw_error *err);

@@ -35,7 +35,7 @@ static const struct plan_field {
     ROW(code, DOCUMENT), ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT), ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT), ROW(cache, TEXT),
     WATCHED(mounts, DOCUMENT), WATCHED(rules, DOCUMENT), ROW(settings, DOCUMENT), ROW(setup, DOCUMENT),
-    ROW(ray_cluster, DOCUMENT),
+    ROW(ray_cluster, DOCUMENT), ROW(only_data, SOME),
 #undef ROW
 #undef WATCHED
 };

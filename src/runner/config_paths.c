@@ -57,7 +57,7 @@ json_t *runner_selection(const struct runner *runner, const json_t *entry, struc
     const char *other = sw_json_str(rules, "annotation");
     const char *file = other ? sw_json_str(runner->staged, other) : NULL;
 
-    if (!rules || !file)
+    if (!rules || !file || runner->payload->only_data)      /* nothing was fetched */
         return NULL;
     return runner_selected(file, sw_json_str(rules, "format"), json_object_get(rules, "keys"),
                            err);

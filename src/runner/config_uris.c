@@ -95,7 +95,7 @@ static char *fetch_text(struct runner *runner, const char *key, const char *uri,
     folder = sw_format("%s/%s/%s", runner->scratch.work_dir, is_model ? "ptm" : "inputs", flat);
     path = runner_fetch(runner, &(struct runner_fetch_request){ .uri = uri, .to = folder, .into = true,
                                                        .extract = !is_model, }, err);
-    return path && is_model ? model_at(path, uri, err) : sw_take(path);
+    return path && is_model && !runner->payload->only_data ? model_at(path, uri, err) : sw_take(path);
 }
 
 static int walk(struct runner *runner, json_t *value, const char *path, struct sw_error *err);

@@ -203,6 +203,10 @@ char *runner_fetch(struct runner *runner, const struct runner_fetch_request *req
 {
     sw_autofree char *from = runner_local_path(request->uri), *path = NULL;
 
+    if (runner->payload->only_data) {
+        runner_try_input(runner, request->uri);
+        return sw_strdup(request->to);
+    }
     if (from)
         return fetch_local(runner, request, from, err);
     path = fetch_remote(runner, request, err);

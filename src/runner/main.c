@@ -56,6 +56,8 @@ static int mode_prepare(struct runner *runner, struct runner_result *result,
 static int mode_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
     runner->only_command = true;
+    if (runner->payload->only_data)
+        return result->exit_code = 0;
     return runner_load_prepared(runner, err) < 0 ? -1 : runner_run(runner, result, err);
 }
 
@@ -67,6 +69,8 @@ static int mode_collect(struct runner *runner, struct runner_result *result,
     const struct runner_result ended = { .exit_code = code ? atoi(code) : 0 };
 
     runner->alone = true;
+    if (runner->payload->only_data)
+        return result->exit_code = 0;
     if (runner_load_prepared(runner, err) < 0)
         return -1;
     result->exit_code = 0;

@@ -226,7 +226,9 @@ int runner_all_phases(struct runner *runner, struct runner_result *result, struc
     if (runner->only_collect)
         outcome = collect_again(runner, result, &why);
     else
-        outcome = prepare(runner, result, &why) < 0 ? -1 : run_and_collect(runner, result, &why);
+        outcome = prepare(runner, result, &why) < 0 ? -1
+                  : runner->payload->only_data      ? (result->exit_code = 0)
+                                                    : run_and_collect(runner, result, &why);
     write_report(runner, result, &why);
     upload_report(runner, result);
     /* It was stopped and ended in good order: the report says so; for the caller it is not complete. */

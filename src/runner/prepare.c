@@ -307,7 +307,7 @@ static int prepare_all(struct runner *runner, struct sw_error *err)
     if (unpack_code(runner, err) < 0 || fetch_inputs(runner, err) < 0 ||
         runner_declared_inputs(runner, err) < 0 || declare_outputs(runner, true, err) < 0 ||
         runner_declared_outputs(runner, err) < 0 || runner_config_uris(runner, err) < 0 ||
-        runner_resume(runner, err) < 0 || write_config(runner, err) < 0)
+        (!runner->payload->only_data && runner_resume(runner, err) < 0) || write_config(runner, err) < 0)
         return -1;
     make_command(runner);
     if (runner->scratch.kind == RUNNER_EPHEMERAL && any_stays(runner->outputs))

@@ -46,10 +46,17 @@ int runner_probe(struct runner *runner, struct sw_error *err)
     json_array_foreach(runner->outputs, i, entry) {
         const char *said = sw_json_str(entry, "to");
         sw_autofree char *to = said ? sw_fill_word(said, &(struct sw_fill){ .rank = rank }) : NULL;
+        struct sw_error why = { 0 };
 
-        if (!sw_text_empty(to) && probe_one(runner, entry, to, err) < 0)
-            return sw_wrap(err, "the output '%s' cannot be copied to '%s'",
-                           sw_json_str(entry, "path"), to);
+        if (sw_text_empty(to))
+            continue;
+        probe_one(runner, entry, to, &why);
+        if (runner->payload->only_data) {
+            runner_tried_output(to, &why);
+        } else if (why.code) {
+            sw_pass(err, &why);
+            return sw_wrap(err, "the output '%s' cannot be copied to '%s'", sw_json_str(entry, "path"), to);
+        }
     }
     runner->tally->probing = false;
     return 0;

@@ -196,6 +196,10 @@ struct runner_fetch_request {
 
 /* Its local path, owned: the file, the folder, or what was unpacked. */
 char *runner_fetch(struct runner *runner, const struct runner_fetch_request *request, struct sw_error *err);
+/* try_data.c: of a payload with `only_data`: one row in the log each. `why`: what went wrong, if its code is
+ * set. */
+void runner_try_input(struct runner *runner, const char *uri);
+void runner_tried_output(const char *to, struct sw_error *why);
 /* The same through the shared cache; NULL with SW_E_UNSUPPORTED: the cache cannot be written. */
 char *runner_cache_fetch(struct runner *runner, const struct runner_fetch_request *request,
                          const struct sw_object *object, struct sw_error *err);

@@ -163,7 +163,83 @@ static void what_a_data_server_refuses_has_one_cause(void **state)
     bucket_close(bucket);
 }
 
+/* ---- before a launch ------------------------------------------------------------------------------ */
+
+/* The row of a report; fails without it. Borrowed. */
+static const json_t *row_of(const json_t *report, const char *check)
+{
+    const json_t *each, *rows = json_object_get(report, "checks");
+    size_t i;
+
+    json_array_foreach(rows, i, each)
+        if (strcmp(text_of(each, "check"), check) == 0)
+            return each;
+    fail_msg("no row '%s'", check);
+    return NULL;
+}
+
+static json_t *preflight_there(struct trial *here, const char *text)
+{
+    struct sw_request *made = job_with(here, text);
+    struct sw_error err = { 0 };
+    char *said = sw_preflight_there(here->session, made, &err);
+    json_t *report;
+
+    sw_request_free(made);
+    if (!said)
+        fail_msg("preflight: %s", err.message);
+    canary_heard(here->canary, "sw_preflight_there", said);
+    report = json_loads(said, 0, NULL);
+    sw_text_free(said);
+    return report;
+}
+
+static void expect_no_job(struct trial *here)
+{
+    struct sw_error err = { 0 };
+    char *said = sw_list(here->session, NULL, &err);
+    sw_auto(json) json_t *list = said ? json_loads(said, 0, NULL) : NULL;
+
+    sw_text_free(said);
+    assert_int_equal(json_array_size(json_object_get(list, "jobs")), 0);
+}
+
+/* By a job there that is gone afterwards; one thing that is wrong hides no other. */
+static void data_is_tried_from_where_a_job_will_run(void **state)
+{
+    static const struct { const char *check, *state, *says; } rows[] = {
+        { "input s3://here/in.txt", "ok", "from where the job runs" },
+        { "input s3://here/none", "failed", "nothing found" },
+        { "output s3://here/out/", "ok", "from where the job runs" },
+        { "output s3://elsewhere/x/", "failed", "NoSuchBucket" },
+    };
+    struct trial *here = *state;
+    struct bucket *bucket = bucket_open("AKIAHERE", "us-east-1", canary_value(here->canary));
+    sw_auto(json) json_t *report = NULL;
+
+    setenv("AWS_ACCESS_KEY_ID", "AKIAHERE", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "signs-requests", 1);
+    setenv("AWS_SESSION_TOKEN", canary_value(here->canary), 1);
+    setenv("AWS_ENDPOINT_URL", bucket_address(bucket), 1);
+    report = preflight_there(here, "name: settings\ncommand: echo ran >/results/made.txt\n"
+                                   "inputs: {/data/in.txt: 's3://here/in.txt', /data/b: 's3://here/none'}\n"
+                                   "outputs: {/results: {to: 's3://here/out/'}, /x: {to: 's3://elsewhere/x/'}}\n");
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        const json_t *row = row_of(report, rows[i].check);
+
+        assert_string_equal(text_of(row, "state"), rows[i].state);
+        if (!strstr(text_of(row, "message"), rows[i].says))
+            fail_msg("%s: %s", rows[i].check, text_of(row, "message"));
+    }
+    assert_true(json_is_false(json_object_get(report, "ok")));
+    assert_null(bucket_object(bucket, "out/made.txt"));
+    expect_no_job(here);
+    forget_settings();
+    bucket_close(bucket);
+}
+
 const struct contract_case cases_settings[] = {
+    CLAIM(data_is_tried_from_where_a_job_will_run, COMMANDS),
     CLAIM(variables_reach_the_data_of_every_attempt, COMMANDS),
     CLAIM(a_profile_reaches_the_data, COMMANDS),
     CLAIM(what_a_data_server_refuses_has_one_cause, COMMANDS),

@@ -266,8 +266,7 @@ int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_e
 void api_plan_auto(struct api_plan *plan);
 
 /* redactor.c: takes every credential that this program can know out of a text. `plan` may be NULL, and so
- * may the
- * secrets of a job that is submitted now. */
+ * may the secrets of a job that is submitted now. */
 struct sw_redactor *api_redactor(struct sw_session *session, const json_t *plan,
     const struct sw_secrets *job);
 /* The text without them, without what opens a URI, and in valid UTF-8; owned. */

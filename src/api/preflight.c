@@ -2,11 +2,10 @@
 /*
  * preflight.c - `slipway preflight`: would this job be taken, and find what it needs?
  *
- * The list begins with the credentials, by presence alone, and the checks of the platform; one that is
- * not set up or
- * does not answer is a row, too. Then come the very functions that a submit
- * calls before it sends anything (the platform's preflight, the job's secrets), so that the two cannot
- * differ; and the job's data, which a submit leaves to the job itself.
+ * The list begins with the credentials, by presence alone, and the checks of the platform; one that is not
+ * set up or does not answer is a row, too. Then come the very functions that a submit calls before it sends
+ * anything (the platform's preflight, the job's secrets), so that the two cannot differ; and the job's data,
+ * which a submit leaves to the job itself.
  */
 #include <string.h>
 
@@ -201,9 +200,8 @@ static void check_data(struct sw_transfer_client *client, const struct sw_plan *
             check_output(client, sw_json_str(entry, "to"), rows);
 }
 
-/* What was tried from here is tried with the job's own values; another network may still be between the
- * job and its
- * data, and only a job there can show that. */
+/* What was tried from here is tried with the job's own values; another network may still be between the job
+ * and its data, and only a job there can show that. */
 static void add_reach(json_t *rows, const struct api_plan *made)
 {
     sw_autofree char *message = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ready.c - which platforms are ready: each is asked what it has, all at the same time, since one that
- * does not
- * answer takes its time to say so. For `doctor` and `platforms`.
+ * ready.c - which platforms are ready: each is asked what it has, all at the same time, since one that does
+ * not answer takes its time to say so. For `doctor` and `platforms`.
  */
 #include <string.h>
 

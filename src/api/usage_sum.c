@@ -3,12 +3,9 @@
  * usage_sum.c - sums over attempts.
  *
  * An attempt waits from the moment it was queued (the job's creation, or the end of the attempt before)
- * until it
- * starts, and uses its GPUs until it ends; one that still waits or runs does so until now. Both spans are
- * cut at the
- * beginning of the period, and at midnight (UTC) where days are summed. Only whole-number milliseconds are
- * added up:
- * the order of jobs changes no sum.
+ * until it starts, and uses its GPUs until it ends; one that still waits or runs does so until now. Both
+ * spans are cut at the beginning of the period, and at midnight (UTC) where days are summed. Only
+ * whole-number milliseconds are added up: the order of jobs changes no sum.
  */
 #include "api/usage.h"
 

@@ -20,9 +20,8 @@ bool sw_finding_error(json_t *rows, const char *check, const struct sw_error *wh
 /* Neither right nor wrong; `state` is one of the two above. */
 void sw_finding_open(json_t *rows, const char *check, const char *state, const char *message,
                      const char *fix);
-/* Another machine's clock beside ours, both as milliseconds since 1970. Minutes apart, certificates,
- * tokens and
- * signatures of one look too old or too new to the other. */
+/* Another machine's clock beside ours, both as milliseconds since 1970. Minutes apart, certificates, tokens
+ * and signatures of one look too old or too new to the other. */
 void sw_finding_clock(json_t *rows, const char *whose, int64_t theirs_ms, int64_t ours_ms);
 
 /* "ok", "failed", or the state of an open one; borrowed. */

@@ -2,9 +2,8 @@
 /*
  * gpu_arch.h - GPU architectures: those that a machine has against those that an image was built for. Pure.
  *
- * Written `sm_90`, `sm-90`, `sm90`, `9.0` or `90`, with spaces, commas or semicolons between; `+PTX`,
- * and cmake's
- * `-real` and `-virtual`, may follow.
+ * Written `sm_90`, `sm-90`, `sm90`, `9.0` or `90`, with spaces, commas or semicolons between; `+PTX`, and
+ * cmake's `-real` and `-virtual`, may follow.
  */
 #ifndef SW_CORE_GPU_ARCH_H
 #define SW_CORE_GPU_ARCH_H
@@ -32,11 +31,9 @@ void sw_gpu_archs_of_image(struct sw_gpu_archs *archs, const json_t *environment
 /* "sm_80, sm_90" */
 void sw_gpu_archs_text(const struct sw_gpu_archs *archs, struct sw_buf *out);
 
-/* Can every GPU of the machine run what the image has? Code runs on its own architecture and on later
- * ones of the
- * same generation (8.0 on 8.6), PTX on all later ones. What cannot is added to `lacks`. An image that
- * says nothing
- * can: nothing is known against it. */
+/* Can every GPU of the machine run what the image has? Code runs on its own architecture and on later ones
+ * of the same generation (8.0 on 8.6), PTX on all later ones. What cannot is added to `lacks`. An image that
+ * says nothing can: nothing is known against it. */
 bool sw_gpu_archs_fit(const struct sw_gpu_archs *machine, const struct sw_gpu_archs *image,
                       struct sw_gpu_archs *lacks);
 

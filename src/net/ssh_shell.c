@@ -2,16 +2,15 @@
 /*
  * ssh_shell.c - the remote shell that is held open, and what it does with what we send.
  *
- * The loop below is all that is ever in ssh's argument list. It must survive any login
- * shell (bash, dash, csh, fish), so it is one line without quote, exclamation mark or newline.
- * For each call it reads "MARK SCRIPT_LENGTH INPUT_LENGTH LINES", then the script: LINES lines of
- * it by itself, which costs a system call for each byte and no process, or when that would be more
- * (LINES is 0) with head -c. Neither reads ahead. Who asks the same long question again and again (a
- * watcher does) sends it once: LINES is -1, and the last one that was long is meant. It runs only when
- * it came whole. Output lies
- * between "<MARK" and ">MARK code" lines on both streams; the mark is random and not visible to the
- * script. What a script leaves of its input is swallowed, so the next call starts at its own first
- * byte. Scripts find in $u the umask of the login: asking for it costs a process.
+ * The loop below is all that is ever in ssh's argument list. It must survive any login shell (bash, dash,
+ * csh, fish), so it is one line without quote, exclamation mark or newline. For each call it reads "MARK
+ * SCRIPT_LENGTH INPUT_LENGTH LINES", then the script: LINES lines of it by itself, which costs a system call
+ * for each byte and no process, or when that would be more (LINES is 0) with head -c. Neither reads ahead.
+ * Who asks the same long question again and again (a watcher does) sends it once: LINES is -1, and the last
+ * one that was long is meant. It runs only when it came whole. Output lies between "<MARK" and ">MARK code"
+ * lines on both streams; the mark is random and not visible to the script. What a script leaves of its input
+ * is swallowed, so the next call starts at its own first byte. Scripts find in $u the umask of the login:
+ * asking for it costs a process.
  */
 #include "net/ssh_internal.h"
 

@@ -151,10 +151,9 @@ static int write_once(const char *folder, const char *name, const char *text)
     return sw_file_exists(path) ? 0 : sw_file_write(path, text, strlen(text), 0600, NULL);
 }
 
-/* A repository with nothing in it, for commits of this kind. Each step may be there already: many
- * processes make it
- * at once, and one that dies in the middle leaves the rest to the next. Owned path; NULL: it cannot be
- * made. */
+/* A repository with nothing in it, for commits of this kind. Each step may be there already: many processes
+ * make it at once, and one that dies in the middle leaves the rest to the next. Owned path; NULL: it cannot
+ * be made. */
 static char *make_plain(const char *state_dir, const char *commit)
 {
     bool sha256 = strlen(commit) == SHA256_HEX;

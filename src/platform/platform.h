@@ -235,9 +235,8 @@ struct sw_platform {
     /* JSON array of {"rank","node","status","exit_code","pid",...}. Optional. */
     json_t *(*replicas)(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 
-    /* Facts and the end of the log for diagnose/, of jobs that were just seen: out[i] holds what
- * the observation
-     * says already (sw_evidence_of) and is added to. What cannot be read stays out. Optional. */
+    /* Facts and the end of the log for diagnose/, of jobs that were just seen: out[i] holds what the
+     * observation says already (sw_evidence_of) and is added to. What cannot be read stays out. Optional. */
     void (*evidence)(struct sw_connection *conn, const struct sw_observation *const *seen,
                      struct sw_evidence *out, size_t count, int64_t deadline_ms);
 

@@ -26,10 +26,9 @@ const char *sw_bank_folder(const struct sw_bank *bank);        /* borrowed */
  * is why the model cannot be read. */
 json_t *sw_bank_models(const struct sw_bank *bank, struct sw_error *err);
 
-/* One action, as sw_skill_action() has it, with "model" (its folder), "network_arch", "action" and
- * "file"; "image" is
- * a reference, and "image_from" says in words where it stands; without "image" the bank names none, or
- * several ("images_of": their names). SW_E_NOT_FOUND: there is no such model; SW_E_SPEC. */
+/* One action, as sw_skill_action() has it, with "model" (its folder), "network_arch", "action" and "file";
+ * "image" is a reference, and "image_from" says in words where it stands; without "image" the bank names
+ * none, or several ("images_of": their names). SW_E_NOT_FOUND: there is no such model; SW_E_SPEC. */
 json_t *sw_bank_action(const struct sw_bank *bank, const char *model, const char *action,
                        struct sw_error *err);
 

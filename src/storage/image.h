@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image.h - what a registry says about an image, asked from this machine: is it there, and which
- * processors is it
- * built for? No layer moves.
+ * image.h - what a registry says about an image, asked from this machine: is it there, and which processors
+ * is it built for? No layer moves.
  *
- * For places that pull images themselves and answer only when it is too late. The login is the one that
- * a job's
- * pull would use (core/registry_login.h), sent to that registry and to the token server that it names,
+ * For places that pull images themselves and answer only when it is too late. The login is the one that a
+ * job's pull would use (core/registry_login.h), sent to that registry and to the token server that it names,
  * over https.
  */
 #ifndef SW_STORAGE_IMAGE_H
@@ -30,11 +28,9 @@ static inline void sw_image_seen_auto(struct sw_image_seen *seen) { sw_image_see
 int sw_image_look(const char *image, sw_env_fn *env, void *env_context, struct sw_image_seen *seen,
                   struct sw_error *err);
 
-/* The rows of a report (core/finding.h) about an image that another place pulls. What the registry
- * denies to a machine
- * without a login, and a registry that is not reached from here, leave the question open: that place may
- * have its own
- * way. `machine`: its processor; NULL: not known. */
+/* The rows of a report (core/finding.h) about an image that another place pulls. What the registry denies to
+ * a machine without a login, and a registry that is not reached from here, leave the question open: that
+ * place may have its own way. `machine`: its processor; NULL: not known. */
 void sw_image_rows(json_t *rows, const char *image, const char *machine, sw_env_fn *env, void *env_context);
 
 /* ---- pure ---------------------------------------------------------------------------------------- */

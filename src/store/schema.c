@@ -2,10 +2,9 @@
 /*
  * schema.c - the tables, made at once when a store is made; "PRAGMA user_version" is their version.
  *
- * Two programs that make a store at once both wait for the write lock; the second finds the work done.
- * A file of an older version that `upgrades` knows becomes one of this version, in one transaction; a file
- * of any
- * other version is left exactly as it is.
+ * Two programs that make a store at once both wait for the write lock; the second finds the work done. A
+ * file of an older version that `upgrades` knows becomes one of this version, in one transaction; a file of
+ * any other version is left exactly as it is.
  */
 #include "store/store_internal.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_image_answer.c - any bytes as a registry's challenge and as its manifest: a token comes over
- * https or from this
- * machine, and what an image is built for is a list. */
+/* fuzz_image_answer.c - any bytes as a registry's challenge and as its manifest: a token comes over https or
+ * from this machine, and what an image is built for is a list. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_skill.c - any YAML as a model of a skill bank: each action is understood, or there is a reason;
- * and what is
- * understood resolves as a level of a job file would. */
+/* fuzz_skill.c - any YAML as a model of a skill bank: each action is understood, or there is a reason; and
+ * what is understood resolves as a level of a job file would. */
 #include <stdlib.h>
 #include <string.h>
 

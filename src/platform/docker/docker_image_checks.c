@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_image_checks.c - an image before it is used: is it there or could it be pulled, was it built for the
- * engine's processor, and for the GPUs of its machine?
+ * docker_image_checks.c - an image before it is used: is it there or could it be pulled, was it built for
+ * the engine's processor, and for the GPUs of its machine?
  *
  * What an image is built for is known once the engine has it; of one that would be pulled, the registry
- * tells the
- * processors alone.
+ * tells the processors alone.
  */
 #include <stdlib.h>
 #include <string.h>

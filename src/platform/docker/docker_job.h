@@ -465,8 +465,7 @@ int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_e
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
 
 /* `ends`: the folder of this machine that gets the last reports; NULL: a volume. `digest` of the image;
- * NULL: not
- * known. */
+ * NULL: not known. */
 void docker_receipt(struct sw_submission *receipt, const char *host, const char *container,
                     const char *results, const char *ends, const char *digest);
 

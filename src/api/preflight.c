@@ -124,7 +124,8 @@ static void add_gpu_architecture(json_t *rows, const struct api_plan *made)
 static void add_image(json_t *rows, const struct api_plan *made)
 {
     if (!sw_text_empty(made->plan->image) && pulls_images(made->platform) && !has_check(rows, "image"))
-        sw_image_rows(rows, made->plan->image, NULL, api_folder_env, made->folder);
+        sw_image_rows(rows, &(struct sw_image_query){ .image = made->plan->image, .env = api_folder_env,
+                                                      .env_context = made->folder });
 }
 
 /* ---- data ----------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "core/finding.h"
 
 #define BETWEEN " ,;\t\r\n\""
 
@@ -113,4 +114,32 @@ bool sw_gpu_archs_fit(const struct sw_gpu_archs *machine, const struct sw_gpu_ar
         if (!runs_on(image, machine->items[i].sm))
             add_one(lacks, machine->items[i].sm, true, false);
     return lacks->count == 0;
+}
+
+#define CHECK "GPU architecture"
+
+void sw_gpu_arch_row(json_t *rows, const struct sw_gpu_archs *machine, const struct sw_gpu_archs *image,
+                     enum sw_gpu_arch_which which, const char *unseen)
+{
+    sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT, built = SW_BUF_INIT, without = SW_BUF_INIT;
+    struct sw_gpu_archs lacks = { 0 };
+    bool all = sw_gpu_archs_fit(machine, image, &lacks);
+    bool fits = all || (which == SW_GPU_ARCH_ANY && lacks.count < machine->count);
+    sw_autofree char *message = NULL;
+
+    if (image->count == 0 || machine->count == 0) {
+        sw_finding_open(rows, CHECK, SW_STATE_NOT_CHECKED,
+                        image->count == 0 ? "the image has no TORCH_CUDA_ARCH_LIST, so what it is built for is "
+                                            "unknown" : unseen, NULL);
+        return;
+    }
+    sw_gpu_archs_text(machine, &here);
+    sw_gpu_archs_text(image, &built);
+    sw_gpu_archs_text(&lacks, &without);
+    message = all    ? sw_format("%s: the image is built for %s", sw_buf_text(&here), sw_buf_text(&built))
+              : fits ? sw_format("the image is built for %s, and some nodes have %s", sw_buf_text(&built),
+                                 sw_buf_text(&without))
+                     : sw_format("the image is built for %s, and the GPUs are %s", sw_buf_text(&built),
+                                 sw_buf_text(&without));
+    sw_finding(rows, CHECK, fits, message, "use an image that is built for these GPUs");
 }

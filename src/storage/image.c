@@ -27,8 +27,7 @@ struct look {
     struct sw_http *http;
     struct sw_image_ref image;
     struct sw_registry_login login;
-    struct sw_secret *authorization;      /* the value of that header,
-    once the registry asked for one; or NULL */
+    struct sw_secret *authorization;      /* the value of that header, once the registry asked for one */
     char *base;                           /* "https://HOST/v2/REPOSITORY" */
 };
 
@@ -44,6 +43,7 @@ static void look_auto(struct look *look)
 void sw_image_seen_done(struct sw_image_seen *seen)
 {
     json_decref(seen->platforms);
+    json_decref(seen->env);
 }
 
 void sw_image_challenge_done(struct sw_image_challenge *challenge)
@@ -186,9 +186,8 @@ static int log_in(struct look *look, const struct sw_http_reply *refused, struct
     return 0;
 }
 
-/* A part of the repository, with the login that the registry asks for; a file kept elsewhere is fetched
- * from there,
- * without the login. */
+/* A part of the repository, with the login that the registry asks for; a file kept elsewhere is fetched from
+ * there, without the login. */
 static int fetch(struct look *look, const char *part, struct sw_http_reply *reply, struct sw_error *err)
 {
     sw_autofree char *url = sw_format("%s/%s", look->base, part), *location = NULL, *elsewhere = NULL;
@@ -210,6 +209,20 @@ static int fetch(struct look *look, const char *part, struct sw_http_reply *repl
         return ask(look, elsewhere, NULL, reply, err);
     }
     return 0;
+}
+
+/* One name for what the kernel and the registries call differently. */
+static const char *common_name(const char *architecture)
+{
+    static const char *const names[][2] = {
+        { "x86_64", "amd64" }, { "aarch64", "arm64" }, { "armv7l", "arm" }, { "i686", "386" },
+        { "x86", "386" },
+    };
+
+    for (size_t i = 0; architecture && i < SW_COUNT(names); i++)
+        if (strcmp(names[i][0], architecture) == 0)
+            return names[i][1];
+    return architecture;
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------- */
@@ -253,50 +266,74 @@ static int refused(const struct look *look, int status, struct sw_error *err)
     return sw_fail(err, SW_E_REFUSED, "%s answers %d for %s", look->image.registry, status, name);
 }
 
-/* Of a single image its configuration says what it is built for; one that cannot be read leaves it
- * unknown. */
-static json_t *platforms_of(struct look *look, const json_t *manifest)
+/* A JSON document of the repository; owned, NULL: it cannot be read. */
+static json_t *part_of(struct look *look, const char *kind, const char *digest)
 {
-    const char *digest = sw_json_str(json_object_get(manifest, "config"), "digest");
     sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
-    sw_auto(json) json_t *config = NULL;
-    sw_autofree char *part = NULL;
+    sw_autofree char *part = sw_format("%s/%s", kind, digest ? digest : "");
 
-    if (json_object_get(manifest, "manifests") || sw_text_empty(digest))
-        return sw_image_platforms(manifest);
-    part = sw_format("blobs/%s", digest);
-    config = fetch(look, part, &reply, NULL) == 0 && reply.status == 200 ? json_of(&reply) : NULL;
-    return sw_image_platforms(config);
+    return !sw_text_empty(digest) && fetch(look, part, &reply, NULL) == 0 && reply.status == 200
+               ? json_of(&reply) : NULL;
 }
 
-static int begin(struct look *look, const char *image, sw_env_fn *env, void *env_context,
-                 struct sw_error *err)
+static json_t *config_of(struct look *look, const json_t *manifest)
+{
+    return part_of(look, "blobs", sw_json_str(json_object_get(manifest, "config"), "digest"));
+}
+
+/* The manifest of one machine in a list of them; owned, NULL: there is none for it. */
+static json_t *manifest_for(struct look *look, const json_t *list, const char *machine)
+{
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(list, i, each)
+        if (sw_text_same(common_name(sw_json_str(json_object_get(each, "platform"), "architecture")),
+                         common_name(machine)))
+            return part_of(look, "manifests", sw_json_str(each, "digest"));
+    return NULL;
+}
+
+/* Of a single image its configuration says what it is built for; one that cannot be read leaves it
+ * unknown. */
+static void read_manifest(struct look *look, const struct sw_image_query *query, const json_t *manifest,
+                          struct sw_image_seen *seen)
+{
+    const json_t *list = json_object_get(manifest, "manifests");
+    sw_auto(json) json_t *own = list && query->gpus ? manifest_for(look, list, query->machine) : NULL;
+    sw_auto(json) json_t *config = !list || own ? config_of(look, own ? own : manifest) : NULL;
+
+    seen->platforms = sw_image_platforms(list ? manifest : config);
+    seen->env = json_incref(json_object_get(json_object_get(config, "config"), "Env"));
+}
+
+static int begin(struct look *look, const struct sw_image_query *query, struct sw_error *err)
 {
     const struct sw_http_options options = { .connect_ms = CONNECT_MS, .stall_ms = STALL_MS };
     bool hub;
 
-    if (sw_image_ref_parse(image, &look->image, err) < 0)
+    if (sw_image_ref_parse(query->image, &look->image, err) < 0)
         return -1;
     if (!look->image.registry)
-        return sw_fail(err, SW_E_UNSUPPORTED, "'%s' is the id of an image, which no registry knows", image);
+        return sw_fail(err, SW_E_UNSUPPORTED, "'%s' is the id of an image, which no registry knows",
+                       query->image);
     hub = strcmp(look->image.registry, SW_REGISTRY_HUB) == 0;
     look->base = sw_format("https://%s/v2/%s", hub ? "registry-1.docker.io" : look->image.registry,
                            look->image.repository);
-    sw_registry_login_find(&(struct sw_registry_query){ .registry = look->image.registry, .env = env,
-                                                        .env_context = env_context }, &look->login);
+    sw_registry_login_find(&(struct sw_registry_query){ .registry = look->image.registry, .env = query->env,
+                                                        .env_context = query->env_context }, &look->login);
     look->http = sw_http_open(&options, err);
     return look->http ? 0 : -1;
 }
 
-int sw_image_look(const char *image, sw_env_fn *env, void *env_context, struct sw_image_seen *seen,
-                  struct sw_error *err)
+int sw_image_look(const struct sw_image_query *query, struct sw_image_seen *seen, struct sw_error *err)
 {
     __attribute__((cleanup(look_auto))) struct look look = { 0 };
     sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
     sw_auto(json) json_t *manifest = NULL;
     sw_autofree char *part = NULL;
 
-    if (begin(&look, image, env, env_context, err) < 0)
+    if (begin(&look, query, err) < 0)
         return -1;
     seen->with_login = look.login.secret != NULL;
     part = sw_format("manifests/%s", look.image.digest ? look.image.digest : look.image.tag);
@@ -309,25 +346,11 @@ int sw_image_look(const char *image, sw_env_fn *env, void *env_context, struct s
     if (!manifest)
         return sw_fail(err, SW_E_REFUSED, "%s answers with something that is no manifest",
                        look.image.registry);
-    seen->platforms = platforms_of(&look, manifest);
+    read_manifest(&look, query, manifest, seen);
     return 0;
 }
 
 /* ---- processors ------------------------------------------------------------------------------------- */
-
-/* One name for what the kernel and the registries call differently. */
-static const char *common_name(const char *architecture)
-{
-    static const char *const names[][2] = {
-        { "x86_64", "amd64" }, { "aarch64", "arm64" }, { "armv7l", "arm" }, { "i686", "386" }, { "x86",
-                "386" },
-    };
-
-    for (size_t i = 0; architecture && i < SW_COUNT(names); i++)
-        if (strcmp(names[i][0], architecture) == 0)
-            return names[i][1];
-    return architecture;
-}
 
 bool sw_image_fits(const json_t *platforms, const char *machine, struct sw_buf *found)
 {
@@ -366,17 +389,27 @@ void sw_image_processor_row(json_t *rows, const char *image, const json_t *platf
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
-void sw_image_rows(json_t *rows, const char *image, const char *machine, sw_env_fn *env, void *env_context)
+static void gpu_row(json_t *rows, const struct sw_image_query *query, const json_t *env)
+{
+    struct sw_gpu_archs built = { 0 };
+
+    sw_gpu_archs_of_image(&built, env);
+    sw_gpu_arch_row(rows, query->gpus, &built, SW_GPU_ARCH_ANY, query->gpus_unseen);
+}
+
+void sw_image_rows(json_t *rows, const struct sw_image_query *query)
 {
     sw_auto(sw_image_seen) struct sw_image_seen seen = { 0 };
     struct sw_error why = { 0 };
-    int result = sw_image_look(image, env, env_context, &seen, &why);
+    int result = sw_image_look(query, &seen, &why);
 
     if (result == 0) {
-        sw_autofree char *message = sw_format("%s is in its registry", image);
+        sw_autofree char *message = sw_format("%s is in its registry", query->image);
 
         sw_finding(rows, "image", true, message, NULL);
-        sw_image_processor_row(rows, image, seen.platforms, machine);
+        sw_image_processor_row(rows, query->image, seen.platforms, query->machine);
+        if (query->gpus)
+            gpu_row(rows, query, seen.env);
     } else if (why.code == SW_E_NOT_FOUND || why.code == SW_E_SPEC ||
                (why.code == SW_E_CREDENTIAL && seen.with_login)) {
         sw_finding_error(rows, "image", &why);

@@ -35,13 +35,15 @@ static enum sw_code look(const char *what, char words[256])
 {
     sw_auto(sw_image_seen) struct sw_image_seen seen = { 0 };
     struct sw_error err = { 0 };
-    int result = sw_image_look(what, NULL, NULL, &seen, &err);
+    const struct sw_gpu_archs none = { 0 };
+    int result = sw_image_look(&(struct sw_image_query){ .image = what, .machine = "x86_64", .gpus = &none }, &seen, &err);
 
     assert_int_equal(result < 0, err.code != SW_OK);
     snprintf(words, 256, "%.255s", err.message);
     if (result == 0) {
         assert_int_equal(json_array_size(seen.platforms), 1);
         assert_true(seen.date_ms > 0);
+        assert_true(json_array_size(seen.env) > 0);
     }
     return err.code;
 }
@@ -79,7 +81,7 @@ static void what_this_machine_may_not_see_stays_open(void **state)
 
         log_in(!rows_of[i].password ? NULL : *rows_of[i].password
                ? rows_of[i].password : getenv("SLIPWAY_TEST_REGISTRY_PASSWORD"));
-        sw_image_rows(rows, named(rows_of[i].tag), "x86_64", NULL, NULL);
+        sw_image_rows(rows, &(struct sw_image_query){ .image = named(rows_of[i].tag), .machine = "x86_64" });
         assert_string_equal(sw_json_str(json_array_get(rows, 0), "check"), "image");
         assert_string_equal(sw_json_str(json_array_get(rows, 0), "state"), rows_of[i].state);
     }
@@ -90,7 +92,7 @@ static void a_registry_that_does_not_answer_leaves_the_question_open(void **stat
     sw_auto(json) json_t *rows = json_array();
 
     (void)state;
-    sw_image_rows(rows, "registry.test:1/a/b:1", NULL, NULL, NULL);
+    sw_image_rows(rows, &(struct sw_image_query){ .image = "registry.test:1/a/b:1" });
     assert_string_equal(sw_json_str(json_array_get(rows, 0), "state"), "not checked");
 }
 

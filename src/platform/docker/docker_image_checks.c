@@ -35,29 +35,6 @@ static void machine_archs(struct docker_api *api, struct sw_gpu_archs *out)
     }
 }
 
-void docker_gpu_arch_row(json_t *rows, const struct sw_gpu_archs *machine, const struct sw_gpu_archs *image)
-{
-    sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT, built = SW_BUF_INIT, without = SW_BUF_INIT;
-    struct sw_gpu_archs lacks = { 0 };
-    bool fits = sw_gpu_archs_fit(machine, image, &lacks);
-    sw_autofree char *message = NULL;
-
-    sw_gpu_archs_text(machine, &here);
-    sw_gpu_archs_text(image, &built);
-    sw_gpu_archs_text(&lacks, &without);
-    if (image->count == 0 || machine->count == 0) {
-        sw_finding_open(rows, "GPU architecture", SW_STATE_NOT_CHECKED,
-                        image->count == 0 ? "the image has no TORCH_CUDA_ARCH_LIST, so what it is built for "
-                                            "is unknown"
-                                          : "nvidia-smi does not answer on the engine's machine", NULL);
-        return;
-    }
-    message = fits ? sw_format("%s: the image is built for %s", sw_buf_text(&here), sw_buf_text(&built))
-                   : sw_format("the image is built for %s, and the machine has %s", sw_buf_text(&built),
-                               sw_buf_text(&without));
-    sw_finding(rows, "GPU architecture", fits, message, "use an image that is built for these GPUs");
-}
-
 static void check_gpus(struct docker_api *api, const json_t *image, json_t *rows)
 {
     const json_t *config = json_object_get(image, "Config");
@@ -65,7 +42,7 @@ static void check_gpus(struct docker_api *api, const json_t *image, json_t *rows
 
     machine_archs(api, &machine);
     sw_gpu_archs_of_image(&built, json_object_get(config, "Env"));
-    docker_gpu_arch_row(rows, &machine, &built);
+    sw_gpu_arch_row(rows, &machine, &built, SW_GPU_ARCH_ALL, "nvidia-smi does not answer on the engine's machine");
 }
 
 /* ---- the image ------------------------------------------------------------------------------------ */

@@ -176,9 +176,6 @@ char *docker_ask_machine(struct docker_api *api, const char *script, const char 
  * there. */
 void docker_check_image(struct docker_api *api, const json_t *info, const struct docker_needs *needs,
                         const json_t *inspected, json_t *rows);
-/* The row about these GPUs and this image. Pure. */
-struct sw_gpu_archs;
-void docker_gpu_arch_row(json_t *rows, const struct sw_gpu_archs *machine, const struct sw_gpu_archs *image);
 
 /* Does the engine see what this mount (as in HostConfig.Mounts) binds? 1, 0 + err: it is not there; -1
  * + err. Nothing is made. */

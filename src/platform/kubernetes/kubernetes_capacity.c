@@ -186,6 +186,19 @@ static void note_arch(const json_t *node, struct k8s_capacity *out, bool first)
         out->arch[0] = '\0';
 }
 
+const char *const k8s_compute_labels[] = { "nvidia.com/gpu.compute.major", "nvidia.com/gpu.compute.minor",
+                                           NULL };
+
+static void note_gpu_arch(const json_t *node, struct k8s_capacity *out)
+{
+    const json_t *labels = k8s_at(node, "metadata/labels");
+    const char *major = sw_json_str(labels, k8s_compute_labels[0]);
+    const char *minor = sw_json_str(labels, k8s_compute_labels[1]);
+    sw_autofree char *arch = sw_format("%s.%s", major ? major : "", minor ? minor : "0");
+
+    sw_gpu_archs_add(&out->gpu_archs, major ? arch : NULL);
+}
+
 struct count {                   /* all borrowed */
     const struct sw_plan *plan;
     const json_t *spec, *needs;
@@ -212,6 +225,7 @@ static void count_matching(const struct count *with, const json_t *node, bool re
     if (with->gpu) {
         int64_t gpus = offered(node, with->gpu, false);
 
+        note_gpu_arch(node, out);
         out->allocatable += gpus / 1000;
         out->free += with->used ? (gpus - sw_json_int(used, with->gpu, 0)) / 1000 : 0;
     }

@@ -53,6 +53,7 @@
 
 #include <pthread.h>
 
+#include "core/gpu_arch.h"
 #include "core/payload.h"
 #include "platform/kit/ranks.h"
 #include "platform/kit/rest.h"
@@ -302,6 +303,7 @@ enum k8s_match { K8S_MATCHES, K8S_NOT_READY, K8S_TAINTED, K8S_UNSELECTED };
 enum k8s_match k8s_match(const json_t *spec, const json_t *node, const char *gpu);
 /* Adds what a pod holds to the sums of its node: node -> resource -> thousandths. Pure. */
 void k8s_capacity_use(json_t *used, const json_t *pod);
+extern const char *const k8s_compute_labels[];       /* major and minor of its architecture; NULL-ended */
 extern const char *const k8s_model_labels[];         /* that name the GPU model; NULL-ended, NVIDIA's first */
 /* The GPU model that a node's labels name, borrowed; NULL: none. Is it of this type ("h100")? */
 const char *k8s_gpu_model(const json_t *node);
@@ -315,6 +317,7 @@ struct k8s_capacity {
     int fit_later;                   /* that fit once all is empty and every node is back */
     int64_t most;                    /* GPUs of the largest node that matches or will */
     char arch[16];                   /* of all matching nodes; "": they differ, or there are none */
+    struct sw_gpu_archs gpu_archs;   /* of the GPUs of matching nodes, as far as their labels say */
     bool asks_gpus, has_gpus;        /* the pod asks for GPUs; any node at all has the resource */
     char needs[256];                 /* "8 nvidia.com/gpu + 64 CPUs", of one pod */
     char lacks[256];                 /* of these no node that matches has enough: "4 nvidia.com/gpu" */

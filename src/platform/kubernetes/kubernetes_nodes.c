@@ -23,15 +23,22 @@ struct reading {
     const char *asked;           /* the job's options as text; NULL: no job */
 };
 
-/* The labels that say the GPU model, the processor and the node's name, and those that the job asks about. */
+static bool is_one_of(const char *const *names, const char *label)
+{
+    for (; *names; names++)
+        if (strcmp(*names, label) == 0)
+            return true;
+    return false;
+}
+
+/* The labels that say the GPU's model and architecture, the processor and the node's name, and those that the job
+ * asks about. */
 static bool is_kept(const struct reading *reading, const char *label)
 {
     sw_autofree char *quoted = sw_format("\"%s\"", label);
 
-    for (size_t i = 0; k8s_model_labels[i]; i++)
-        if (strcmp(k8s_model_labels[i], label) == 0)
-            return true;
-    return strcmp(label, "kubernetes.io/arch") == 0 || strcmp(label, "kubernetes.io/hostname") == 0 ||
+    return is_one_of(k8s_model_labels, label) || is_one_of(k8s_compute_labels, label) ||
+           strcmp(label, "kubernetes.io/arch") == 0 || strcmp(label, "kubernetes.io/hostname") == 0 ||
            (reading->asked && strstr(reading->asked, quoted));
 }
 

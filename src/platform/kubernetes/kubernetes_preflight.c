@@ -301,8 +301,11 @@ json_t *kubernetes_preflight_report(struct sw_connection *conn, const struct sw_
         check_capacity(&checks, &capacity);
         check_runner(&checks, &capacity);
         if (!sw_text_empty(plan->image))
-            sw_image_rows(checks.rows, plan->image, *capacity.arch ? capacity.arch : NULL, conn->given.env,
-                          conn->given.env_context);
+            sw_image_rows(checks.rows, &(struct sw_image_query){
+                .image = plan->image, .machine = *capacity.arch ? capacity.arch : NULL,
+                .gpus = capacity.asks_gpus ? &capacity.gpu_archs : NULL,
+                .gpus_unseen = "no node has the labels nvidia.com/gpu.compute.major and .minor",
+                .env = conn->given.env, .env_context = conn->given.env_context });
     }
     k8s_check_permissions(&checks);
     return checks.rows;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/finding.h"
 #include "core/gpu_arch.h"
 
 static const struct { const char *said, *read; } spellings[] = {
@@ -75,6 +76,31 @@ static void the_environment_of_an_image_says_what_it_was_built_for(void **state)
     assert_string_equal(sw_buf_text(&text), "sm_80, sm_90+PTX");
 }
 
+/* Every GPU of one machine must run the image; of a cluster's nodes one is enough. */
+static void a_row_says_what_does_not_fit(void **state)
+{
+    static const struct { const char *machine, *image; enum sw_gpu_arch_which which; const char *state, *says; } cases[] = {
+        { "9.0", "8.0 9.0", SW_GPU_ARCH_ALL, "ok", "sm_90: the image is built for sm_80, sm_90" },
+        { "7.0 9.0", "9.0", SW_GPU_ARCH_ALL, "failed", "the image is built for sm_90, and the GPUs are sm_70" },
+        { "7.0 9.0", "9.0", SW_GPU_ARCH_ANY, "ok", "the image is built for sm_90, and some nodes have sm_70" },
+        { "7.0 8.0", "9.0", SW_GPU_ARCH_ANY, "failed", "the image is built for sm_90, and the GPUs are sm_70, sm_80" },
+        { "", "9.0", SW_GPU_ARCH_ANY, "not checked", "no label" },
+        { "9.0", "", SW_GPU_ARCH_ANY, "not checked", "the image has no TORCH_CUDA_ARCH_LIST, so what it is built for is unknown" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_auto(json) json_t *rows = json_array();
+        struct sw_gpu_archs machine = { 0 }, image = { 0 };
+
+        sw_gpu_archs_add(&machine, cases[i].machine);
+        sw_gpu_archs_add(&image, cases[i].image);
+        sw_gpu_arch_row(rows, &machine, &image, cases[i].which, "no label");
+        assert_string_equal(sw_finding_state(json_array_get(rows, 0)), cases[i].state);
+        assert_string_equal(sw_json_str(json_array_get(rows, 0), "message"), cases[i].says);
+    }
+}
+
 static void more_than_there_is_room_for_is_left_out(void **state)
 {
     sw_auto(sw_buf) struct sw_buf many = SW_BUF_INIT;
@@ -93,6 +119,7 @@ int main(void)
         cmocka_unit_test(architectures_are_read_in_every_spelling),
         cmocka_unit_test(an_image_runs_on_what_it_was_built_for),
         cmocka_unit_test(the_environment_of_an_image_says_what_it_was_built_for),
+        cmocka_unit_test(a_row_says_what_does_not_fit),
         cmocka_unit_test(more_than_there_is_room_for_is_left_out),
     };
 

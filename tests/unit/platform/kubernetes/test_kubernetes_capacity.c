@@ -105,6 +105,32 @@ static void nodes_are_counted_as_the_scheduler_would(void **state)
     }
 }
 
+/* Of nodes that the job may get, each once; a node that says nothing adds nothing. */
+static void architectures_of_gpus_are_read_from_labels(void **state)
+{
+    static const char nodes[] = "["
+        NODE("a", ",'nvidia.com/gpu.compute.major':'9','nvidia.com/gpu.compute.minor':'0'", "", GPUS(8)) ","
+        NODE("b", ",'nvidia.com/gpu.compute.major':'9','nvidia.com/gpu.compute.minor':'0'", "", GPUS(8)) ","
+        NODE("c", ",'nvidia.com/gpu.compute.major':'8','nvidia.com/gpu.compute.minor':'6','pool':'x'", "", GPUS(8)) ","
+        NODE("d", H100, "", GPUS(8)) "]";
+    static const struct { struct asked asked; const char *archs; } cases[] = {
+        { { .limits = "'nvidia.com/gpu':'1'" }, "sm_90, sm_86" },
+        { { .limits = "'nvidia.com/gpu':'1'", .pod = ",'nodeSelector':{'pool':'x'}" }, "sm_86" },
+        { { .limits = "'nvidia.com/gpu':'1'", .pod = ",'nodeSelector':{'pool':'big'}" }, "" },
+        { { .limits = "'cpu':'1'" }, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+        struct sw_error err;
+        struct k8s_capacity seen = counted(&cases[i].asked, nodes, NULL, &err);
+
+        sw_gpu_archs_text(&seen.gpu_archs, &text);
+        assert_string_equal(sw_buf_text(&text), cases[i].archs);
+    }
+}
+
 static void a_toleration_opens_the_taint_that_it_names(void **state)
 {
     static const struct { const char *toleration; bool opens; } cases[] = {
@@ -280,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_are_counted_as_the_scheduler_would),
+        cmocka_unit_test(architectures_of_gpus_are_read_from_labels),
         cmocka_unit_test(a_toleration_opens_the_taint_that_it_names),
         cmocka_unit_test(required_terms_of_the_affinity_select_nodes),
         cmocka_unit_test(what_pods_hold_is_not_free),

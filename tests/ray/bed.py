@@ -22,7 +22,7 @@ def free_block():
 
 
 class Head:
-    def __init__(self, version=NEWEST, cpus=4, gpus=1, token=None, first=None, environment=None):
+    def __init__(self, version=NEWEST, cpus=4, gpus=1, token=None, first=None, environment=None, host="127.0.0.1"):
         self.ray = os.path.join(PEERS, "ray-" + version)
         if not os.path.exists(self.ray + "/installed"):
             print(f"Ray {version} is not installed (tests/ray/build-ray)")
@@ -30,7 +30,7 @@ class Head:
         self.folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
         self.cpus, self.gpus, self.token, self.more = cpus, gpus, token, environment or {}
         self.first = first or free_block()
-        self.url = f"http://127.0.0.1:{self.first + 1}"
+        self.host, self.url = host, f"http://{host}:{self.first + 1}"
         self.process = None
 
     def start(self):
@@ -53,7 +53,7 @@ class Head:
         self.log = open(self.folder + "/head.log", "wb")
         self.process = subprocess.Popen(
             [self.ray + "/bin/ray", "start", "--head", "--block", "--disable-usage-stats", "--node-ip-address=127.0.0.1", f"--port={p}",
-             "--dashboard-host=127.0.0.1", f"--dashboard-port={p + 1}", f"--dashboard-agent-listen-port={p + 2}",
+             f"--dashboard-host={self.host}", f"--dashboard-port={p + 1}", f"--dashboard-agent-listen-port={p + 2}",
              f"--dashboard-agent-grpc-port={p + 3}", f"--runtime-env-agent-port={p + 4}", f"--node-manager-port={p + 5}",
              f"--object-manager-port={p + 6}", f"--metrics-export-port={p + 7}", f"--ray-client-server-port={p + 8}",
              f"--min-worker-port={p + 10}", f"--max-worker-port={p + BLOCK - 1}", f"--temp-dir={self.folder}/t",

@@ -200,8 +200,8 @@ SW_API int sw_submit_many(struct sw_session *session, const struct sw_request *r
 SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
 /* The same, and its data is tried from where the job will run: by a job of one small node without GPUs that
- * looks at each input, writes to each output, and is removed. Returns when that job is over, or has not begun
- * for a quarter of an hour. */
+ * looks at each input, writes to each output, and is removed. Returns when that job has finished, after a
+ * quarter of an hour at the latest. */
 SW_API char *sw_preflight_there(struct sw_session *session, const struct sw_request *request,
                                 struct sw_error *err);
 

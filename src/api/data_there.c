@@ -95,7 +95,7 @@ static int give_up(struct sw_session *session, const char *id, json_t *rows, str
     if (sw_cancel(session, id, err) < 0)
         return -1;
     sw_finding_open(rows, CHECK, SW_STATE_NOT_CHECKED,
-                    "the job that tries it was not over after 15 minutes, and was canceled", NULL);
+                    "the job that tries it did not finish within 15 minutes, and was canceled", NULL);
     return 0;
 }
 

@@ -129,8 +129,8 @@ void sw_gpu_arch_row(json_t *rows, const struct sw_gpu_archs *machine, const str
 
     if (image->count == 0 || machine->count == 0) {
         sw_finding_open(rows, CHECK, SW_STATE_NOT_CHECKED,
-                        image->count == 0 ? "the image has no TORCH_CUDA_ARCH_LIST, so what it is built for is "
-                                            "unknown" : unseen, NULL);
+                        image->count == 0 ? "the image has no TORCH_CUDA_ARCH_LIST, so what it is built for "
+                                            "is unknown" : unseen, NULL);
         return;
     }
     sw_gpu_archs_text(machine, &here);

@@ -37,8 +37,8 @@ void sw_gpu_archs_text(const struct sw_gpu_archs *archs, struct sw_buf *out);
 bool sw_gpu_archs_fit(const struct sw_gpu_archs *machine, const struct sw_gpu_archs *image,
                       struct sw_gpu_archs *lacks);
 
-/* The row "GPU architecture" of a report (core/finding.h): must all of these GPUs run the image, or is one enough
- * (those of a cluster, where the job gets a node that can)? `unseen`: why no GPU is known. */
+/* The row "GPU architecture" of a report (core/finding.h): must all of these GPUs run the image, or is one
+ * enough (those of a cluster, where the job gets a node that can)? `unseen`: why no GPU is known. */
 enum sw_gpu_arch_which { SW_GPU_ARCH_ALL, SW_GPU_ARCH_ANY };
 void sw_gpu_arch_row(json_t *rows, const struct sw_gpu_archs *machine, const struct sw_gpu_archs *image,
                      enum sw_gpu_arch_which which, const char *unseen);

@@ -34,8 +34,8 @@ struct sw_image_query {
     void *env_context;
 };
 /* -1: SW_E_SPEC (no reference), SW_E_NOT_FOUND, SW_E_CREDENTIAL (denied), SW_E_UNREACHABLE, SW_E_TIMEOUT,
- * SW_E_REFUSED. `seen` is zeroed by the caller, who releases it in any case. Its environment is asked for only
- * where GPUs are. */
+ * SW_E_REFUSED. `seen` is zeroed by the caller, who releases it in any case. Its environment is asked for
+ * only where GPUs are. */
 int sw_image_look(const struct sw_image_query *query, struct sw_image_seen *seen, struct sw_error *err);
 
 /* The rows of a report (core/finding.h) about an image that another place pulls. What the registry denies to

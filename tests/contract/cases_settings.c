@@ -221,9 +221,10 @@ static void data_is_tried_from_where_a_job_will_run(void **state)
     setenv("AWS_SECRET_ACCESS_KEY", "signs-requests", 1);
     setenv("AWS_SESSION_TOKEN", canary_value(here->canary), 1);
     setenv("AWS_ENDPOINT_URL", bucket_address(bucket), 1);
-    report = preflight_there(here, "name: settings\ncommand: echo ran >/results/made.txt\n"
-                                   "inputs: {/data/in.txt: 's3://here/in.txt', /data/b: 's3://here/none'}\n"
-                                   "outputs: {/results: {to: 's3://here/out/'}, /x: {to: 's3://elsewhere/x/'}}\n");
+    report = preflight_there(here,
+        "name: settings\ncommand: echo ran >/results/made.txt\n"
+        "inputs: {/data/in.txt: 's3://here/in.txt', /data/b: 's3://here/none'}\n"
+        "outputs: {/results: {to: 's3://here/out/'}, /x: {to: 's3://elsewhere/x/'}}\n");
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         const json_t *row = row_of(report, rows[i].check);
 

@@ -36,7 +36,8 @@ static enum sw_code look(const char *what, char words[256])
     sw_auto(sw_image_seen) struct sw_image_seen seen = { 0 };
     struct sw_error err = { 0 };
     const struct sw_gpu_archs none = { 0 };
-    int result = sw_image_look(&(struct sw_image_query){ .image = what, .machine = "x86_64", .gpus = &none }, &seen, &err);
+    const struct sw_image_query query = { .image = what, .machine = "x86_64", .gpus = &none };
+    int result = sw_image_look(&query, &seen, &err);
 
     assert_int_equal(result < 0, err.code != SW_OK);
     snprintf(words, 256, "%.255s", err.message);

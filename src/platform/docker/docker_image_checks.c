@@ -42,7 +42,8 @@ static void check_gpus(struct docker_api *api, const json_t *image, json_t *rows
 
     machine_archs(api, &machine);
     sw_gpu_archs_of_image(&built, json_object_get(config, "Env"));
-    sw_gpu_arch_row(rows, &machine, &built, SW_GPU_ARCH_ALL, "nvidia-smi does not answer on the engine's machine");
+    sw_gpu_arch_row(rows, &machine, &built, SW_GPU_ARCH_ALL,
+                    "nvidia-smi does not answer on the engine's machine");
 }
 
 /* ---- the image ------------------------------------------------------------------------------------ */

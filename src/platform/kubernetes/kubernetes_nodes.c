@@ -31,8 +31,8 @@ static bool is_one_of(const char *const *names, const char *label)
     return false;
 }
 
-/* The labels that say the GPU's model and architecture, the processor and the node's name, and those that the job
- * asks about. */
+/* The labels that say the GPU's model and architecture, the processor and the node's name, and those that the
+ * job asks about. */
 static bool is_kept(const struct reading *reading, const char *label)
 {
     sw_autofree char *quoted = sw_format("\"%s\"", label);

@@ -79,13 +79,15 @@ static void the_environment_of_an_image_says_what_it_was_built_for(void **state)
 /* Every GPU of one machine must run the image; of a cluster's nodes one is enough. */
 static void a_row_says_what_does_not_fit(void **state)
 {
-    static const struct { const char *machine, *image; enum sw_gpu_arch_which which; const char *state, *says; } cases[] = {
-        { "9.0", "8.0 9.0", SW_GPU_ARCH_ALL, "ok", "sm_90: the image is built for sm_80, sm_90" },
-        { "7.0 9.0", "9.0", SW_GPU_ARCH_ALL, "failed", "the image is built for sm_90, and the GPUs are sm_70" },
-        { "7.0 9.0", "9.0", SW_GPU_ARCH_ANY, "ok", "the image is built for sm_90, and some nodes have sm_70" },
-        { "7.0 8.0", "9.0", SW_GPU_ARCH_ANY, "failed", "the image is built for sm_90, and the GPUs are sm_70, sm_80" },
-        { "", "9.0", SW_GPU_ARCH_ANY, "not checked", "no label" },
-        { "9.0", "", SW_GPU_ARCH_ANY, "not checked", "the image has no TORCH_CUDA_ARCH_LIST, so what it is built for is unknown" },
+    enum { ALL = SW_GPU_ARCH_ALL, ANY = SW_GPU_ARCH_ANY };
+    static const struct { const char *machine, *image; int which; const char *state, *says; } cases[] = {
+        { "9.0", "8.0 9.0", ALL, "ok", "sm_90: the image is built for sm_80, sm_90" },
+        { "7.0 9.0", "9.0", ALL, "failed", "the image is built for sm_90, and the GPUs are sm_70" },
+        { "7.0 9.0", "9.0", ANY, "ok", "the image is built for sm_90, and some nodes have sm_70" },
+        { "7.0 8.0", "9.0", ANY, "failed", "the image is built for sm_90, and the GPUs are sm_70, sm_80" },
+        { "", "9.0", ANY, "not checked", "no label" },
+        { "9.0", "", ANY, "not checked",
+          "the image has no TORCH_CUDA_ARCH_LIST, so what it is built for is unknown" },
     };
 
     (void)state;
@@ -95,7 +97,7 @@ static void a_row_says_what_does_not_fit(void **state)
 
         sw_gpu_archs_add(&machine, cases[i].machine);
         sw_gpu_archs_add(&image, cases[i].image);
-        sw_gpu_arch_row(rows, &machine, &image, cases[i].which, "no label");
+        sw_gpu_arch_row(rows, &machine, &image, (enum sw_gpu_arch_which)cases[i].which, "no label");
         assert_string_equal(sw_finding_state(json_array_get(rows, 0)), cases[i].state);
         assert_string_equal(sw_json_str(json_array_get(rows, 0), "message"), cases[i].says);
     }

@@ -111,7 +111,8 @@ static void architectures_of_gpus_are_read_from_labels(void **state)
     static const char nodes[] = "["
         NODE("a", ",'nvidia.com/gpu.compute.major':'9','nvidia.com/gpu.compute.minor':'0'", "", GPUS(8)) ","
         NODE("b", ",'nvidia.com/gpu.compute.major':'9','nvidia.com/gpu.compute.minor':'0'", "", GPUS(8)) ","
-        NODE("c", ",'nvidia.com/gpu.compute.major':'8','nvidia.com/gpu.compute.minor':'6','pool':'x'", "", GPUS(8)) ","
+        NODE("c", ",'nvidia.com/gpu.compute.major':'8','nvidia.com/gpu.compute.minor':'6','pool':'x'", "",
+             GPUS(8)) ","
         NODE("d", H100, "", GPUS(8)) "]";
     static const struct { struct asked asked; const char *archs; } cases[] = {
         { { .limits = "'nvidia.com/gpu':'1'" }, "sm_90, sm_86" },

@@ -17,13 +17,13 @@
 #include "storage/image.h"
 #include "storage/transfer.h"
 
-static bool is_reported(const json_t *rows, const char *message)
+static bool has_row(const json_t *rows, const char *key, const char *text)
 {
     const json_t *each;
     size_t i;
 
     json_array_foreach(rows, i, each)
-        if (sw_text_same(sw_json_str(each, "message"), message))
+        if (sw_text_same(sw_json_str(each, key), text))
             return true;
     return false;
 }
@@ -38,7 +38,7 @@ static void add_verdict(json_t *rows, const struct api_plan *made)
 
     if (good)
         sw_finding(rows, "job", true, "the platform accepts it", NULL);
-    else if (!is_reported(rows, why.message))
+    else if (!has_row(rows, "message", why.message))
         sw_finding_error(rows, "job", &why);
 }
 
@@ -61,7 +61,7 @@ static void add_secrets(json_t *rows, const struct api_plan *made)
             sw_finding(rows, check, true, "is set", NULL);
     }
     all = sw_attempt_secrets(made->plan, api_folder_env, made->folder, &why);
-    if (!all && !is_reported(rows, why.message))
+    if (!all && !has_row(rows, "message", why.message))
         sw_finding_error(rows, "secrets", &why);
 }
 
@@ -91,17 +91,6 @@ static void add_credentials(json_t *rows, const struct api_plan *made)
 
 /* ---- the image -------------------------------------------------------------------------------------- */
 
-static bool has_check(const json_t *rows, const char *check)
-{
-    const json_t *each;
-    size_t i;
-
-    json_array_foreach(rows, i, each)
-        if (sw_text_same(sw_json_str(each, "check"), check))
-            return true;
-    return false;
-}
-
 /* A platform that takes a login for registries pulls images itself; one that can ask it beforehand has
  * done so. */
 static bool pulls_images(const struct sw_platform *platform)
@@ -116,14 +105,14 @@ static bool pulls_images(const struct sw_platform *platform)
 static void add_gpu_architecture(json_t *rows, const struct api_plan *made)
 {
     if (made->plan->gpus > 0 && !sw_text_empty(made->plan->image) && pulls_images(made->platform) &&
-        !has_check(rows, "GPU architecture"))
+        !has_row(rows, "check", "GPU architecture"))
         sw_finding_open(rows, "GPU architecture", SW_STATE_NOT_CHECKED,
                         "which GPUs the job will have is known when it runs", NULL);
 }
 
 static void add_image(json_t *rows, const struct api_plan *made)
 {
-    if (!sw_text_empty(made->plan->image) && pulls_images(made->platform) && !has_check(rows, "image"))
+    if (!sw_text_empty(made->plan->image) && pulls_images(made->platform) && !has_row(rows, "check", "image"))
         sw_image_rows(rows, &(struct sw_image_query){ .image = made->plan->image, .env = api_folder_env,
                                                       .env_context = made->folder });
 }

@@ -2,8 +2,6 @@
 /*
  * test_brev_render.c - what `slipway plan` says a job would send, compared with files that are reviewed like
  * code. Nothing is asked: there is no brev program here.
- *
- * SLIPWAY_GOLDEN_WRITE=1 writes them anew.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +14,7 @@
 
 #include "base/file.h"
 #include "platform/brev/brev_internal.h"
+#include "../golden.h"
 #include "../plan_fixture.h"
 
 static const char *environment(void *context, const char *name)
@@ -37,18 +36,14 @@ static struct sw_plan *make_plan(json_t *options)
 
 static void compare(const char *name, const json_t *sends)
 {
-    sw_autofree char *path = sw_format("%s/%s.txt", getenv("GOLDEN"), name), *golden = NULL;
+    sw_autofree char *file = sw_format("%s.txt", name);
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
     const json_t *each;
     size_t i;
 
     json_array_foreach(sends, i, each)
         sw_buf_addf(&text, "== %s\n%s", sw_json_str(each, "what"), sw_json_str(each, "text"));
-    if (getenv("SLIPWAY_GOLDEN_WRITE"))
-        assert_int_equal(sw_file_write(path, text.data, text.length, 0644, NULL), 0);
-    golden = sw_file_read(path, 1 << 20, NULL, NULL);
-    assert_non_null(golden);
-    assert_string_equal(sw_buf_text(&text), golden);
+    compare_text(file, sw_buf_text(&text));
 }
 
 /* All that would be sent, or the first `most` things of it. */

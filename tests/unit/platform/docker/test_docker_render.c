@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_docker_render.c - what the engine is sent, compared with files that are reviewed like code.
- *
- * SLIPWAY_GOLDEN_WRITE=1 writes them anew.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +13,7 @@
 
 #include "base/file.h"
 #include "platform/docker/docker_job.h"
+#include "../golden.h"
 #include "../plan_fixture.h"
 
 struct scene {
@@ -50,18 +49,6 @@ static int end(void **state)
     return 0;
 }
 
-static void compare(const char *name, const json_t *document)
-{
-    sw_autofree char *path = sw_format("%s/%s.json", getenv("GOLDEN"), name);
-    sw_autofree char *text = sw_json_dump_pretty(document), *golden = NULL;
-
-    if (getenv("SLIPWAY_GOLDEN_WRITE"))
-        assert_int_equal(sw_file_write(path, text, strlen(text), 0644, NULL), 0);
-    golden = sw_file_read(path, 1 << 20, NULL, NULL);
-    assert_non_null(golden);
-    assert_string_equal(text, golden);
-}
-
 static void compare_container(const struct scene *scene, const char *name, int rank,
                               const json_t *devices)
 {
@@ -71,7 +58,7 @@ static void compare_container(const struct scene *scene, const char *name, int r
 
     if (!body)
         fail_msg("%s", err.message);
-    compare(name, body);
+    compare_document(name, body);
 }
 
 static void a_plain_job(void **state)
@@ -190,7 +177,7 @@ static void the_payload_of_the_runner(void **state)
     payload = docker_render_payload(scene->plan, &scene->site, NULL);
     assert_non_null(payload);
     letter = sw_payload_to_json(payload);
-    compare("payload", letter);
+    compare_document("payload", letter);
 }
 
 static void the_network(void **state)
@@ -198,7 +185,7 @@ static void the_network(void **state)
     sw_auto(json) json_t *body = docker_render_network("tao_default");
 
     (void)state;
-    compare("network", body);
+    compare_document("network", body);
 }
 
 static void names_derive_from_the_id(void **state)

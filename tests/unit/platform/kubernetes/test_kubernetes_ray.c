@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_kubernetes_ray.c - `launcher: ray`: the RayJob that the server is sent (golden files), and its end.
- *
- * SLIPWAY_GOLDEN_WRITE=1 writes them anew.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,18 +13,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/kubernetes/kubernetes_internal.h"
-#include "../plan_fixture.h"
-
-struct scene {
-    struct sw_plan *plan;
-    struct k8s_site site;
-};
+#include "../golden.h"
+#include "scene.h"
 
 static int begin(void **state)
 {
-    struct scene *scene = calloc(1, sizeof *scene);
-    struct sw_plan *plan = plan_fixture("kubernetes", "example.org/ray:2.60.0", NULL);
+    struct scene *scene = scene_new("example.org/ray:2.60.0");
+    struct sw_plan *plan = scene->plan;
 
     free(plan->command);
     plan->command = sw_strdup("python train.py");
@@ -38,49 +31,8 @@ static int begin(void **state)
     plan->memory_bytes = (int64_t)64 << 30;
     json_decref(plan->env);
     plan->env = json_pack("{s:s}", "NCCL_DEBUG", "INFO");
-    plan->store_id = sw_strdup("0123456789abcdef");
-    plan->owner_uid = 1000;
-    scene->plan = plan;
-    scene->site = (struct k8s_site){ .attempt = 1, .namespace = "train", .arch = "amd64", .owner = "me@here",
-                                     .runner = "slipway-runner-amd64-0123456789ab" };
     *state = scene;
     return 0;
-}
-
-static int end(void **state)
-{
-    struct scene *scene = *state;
-
-    sw_plan_free(scene->plan);
-    free(scene);
-    return 0;
-}
-
-static void option(const struct scene *scene, const char *name, json_t *value)
-{
-    json_object_set_new(scene->plan->options, name, value);
-}
-
-static json_t *object_of(const struct scene *scene)
-{
-    struct sw_error err = { 0 };
-    json_t *object = k8s_render_object(scene->plan, &scene->site, k8s_engine_named("rayjob"), &err);
-
-    if (!object)
-        fail_msg("%s", err.message);
-    return object;
-}
-
-static void compare(const char *name, const json_t *document)
-{
-    sw_autofree char *path = sw_format("%s/%s.json", getenv("GOLDEN"), name);
-    sw_autofree char *text = sw_json_dump_pretty(document), *golden = NULL;
-
-    if (getenv("SLIPWAY_GOLDEN_WRITE"))
-        assert_int_equal(sw_file_write(path, text, strlen(text), 0644, NULL), 0);
-    golden = sw_file_read(path, 1 << 20, NULL, NULL);
-    assert_non_null(golden);
-    assert_string_equal(text, golden);
 }
 
 static void head_workers_and_driver_of_a_ray_job(void **state)
@@ -92,8 +44,8 @@ static void head_workers_and_driver_of_a_ray_job(void **state)
     scene->site.has_secrets = true;
     option(scene, "queue", json_string("team-queue"));
     option(scene, "volumes", json_pack("{s:{s:s}}", "/results", "source", "pvc:results"));
-    object = object_of(scene);
-    compare("rayjob", object);
+    object = object_of(scene, "rayjob");
+    compare_document("rayjob", object);
 }
 
 static void one_node_is_a_head_and_an_old_operator_gets_no_token(void **state)
@@ -107,8 +59,8 @@ static void one_node_is_a_head_and_an_old_operator_gets_no_token(void **state)
     scene->plan->ray_cluster = NULL;
     scene->site.no_ray_auth = true;
     scene->site.attempt = 2;
-    object = object_of(scene);
-    compare("rayjob-head", object);
+    object = object_of(scene, "rayjob");
+    compare_document("rayjob-head", object);
     assert_int_equal(json_array_size(k8s_at(object, "spec/rayClusterSpec/workerGroupSpecs")), 0);
     assert_null(k8s_at(object, "spec/rayClusterSpec/authOptions"));
 }
@@ -121,8 +73,8 @@ static void a_guest_of_a_cluster_has_one_pod_and_no_retries(void **state)
     json_object_set_new(scene->plan->ray_cluster, "name", json_string("shared"));
     scene->site.ray_cluster = "shared-x7k2m";
     option(scene, "queue", json_string("team-queue"));
-    object = object_of(scene);
-    compare("rayjob-guest", object);
+    object = object_of(scene, "rayjob");
+    compare_document("rayjob-guest", object);
     assert_null(k8s_at(object, "spec/rayClusterSpec"));
     assert_null(k8s_at(object, "spec/suspend"));
     assert_null(k8s_label(object, "kueue.x-k8s.io/queue-name"));
@@ -149,7 +101,7 @@ static void volcano_starts_the_pods_of_a_cluster_together(void **state)
     option(scene, "queue", json_string("team-queue"));
     option(scene, "scheduler", json_string("volcano"));
     option(scene, "priority_class", json_string("high"));
-    object = object_of(scene);
+    object = object_of(scene, "rayjob");
     assert_null(k8s_label(object, "kueue.x-k8s.io/queue-name"));
     assert_string_equal(k8s_label(object, "volcano.sh/queue-name"), "team-queue");
     assert_string_equal(k8s_label(object, "ray.io/gang-scheduling-enabled"), "true");
@@ -183,7 +135,7 @@ static void a_cluster_that_stays_waits_until_it_is_idle(void **state)
     assert_non_null(strstr(json_string_value(json_array_get(argv, 4)), "list_jobs"));
     assert_string_equal(json_string_value(json_array_get(argv, 5)), "train-abcdefgh");
     assert_string_equal(json_string_value(json_array_get(argv, 6)), "90");
-    object = object_of(scene);
+    object = object_of(scene, "rayjob");
     assert_string_equal(k8s_label(object, K8S_LABEL_RAY), "train");
 }
 
@@ -196,7 +148,7 @@ static void files_of_a_cluster_have_what_its_nodes_run(void **state)
     k8s_ray_files(scene->plan, data);
     assert_non_null(strstr(sw_json_str(data, "driver.py"), "JobSubmissionClient"));
     node = json_loads(sw_json_str(data, "node.json"), 0, NULL);
-    compare("rayjob-node", node);
+    compare_document("rayjob-node", node);
     json_object_set_new(scene->plan->ray_cluster, "name", json_string("shared"));
     k8s_ray_files(scene->plan, guest);
     assert_null(json_object_get(guest, "node.json"));
@@ -300,16 +252,18 @@ static void workers_are_ranked_by_their_names(void **state)
     assert_null(k8s_pod_of(&known, 4, -1));
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, scene_end)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(head_workers_and_driver_of_a_ray_job, begin, end),
-        cmocka_unit_test_setup_teardown(one_node_is_a_head_and_an_old_operator_gets_no_token, begin, end),
-        cmocka_unit_test_setup_teardown(a_guest_of_a_cluster_has_one_pod_and_no_retries, begin, end),
-        cmocka_unit_test_setup_teardown(secrets_are_not_given_to_a_cluster_of_others, begin, end),
-        cmocka_unit_test_setup_teardown(volcano_starts_the_pods_of_a_cluster_together, begin, end),
-        cmocka_unit_test_setup_teardown(a_cluster_that_stays_waits_until_it_is_idle, begin, end),
-        cmocka_unit_test_setup_teardown(files_of_a_cluster_have_what_its_nodes_run, begin, end),
+        TEST(head_workers_and_driver_of_a_ray_job),
+        TEST(one_node_is_a_head_and_an_old_operator_gets_no_token),
+        TEST(a_guest_of_a_cluster_has_one_pod_and_no_retries),
+        TEST(secrets_are_not_given_to_a_cluster_of_others),
+        TEST(volcano_starts_the_pods_of_a_cluster_together),
+        TEST(a_cluster_that_stays_waits_until_it_is_idle),
+        TEST(files_of_a_cluster_have_what_its_nodes_run),
         cmocka_unit_test(every_story_of_a_ray_job_has_one_state),
         cmocka_unit_test(workers_are_ranked_by_their_names),
     };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_kubernetes_render.c - what the server is sent, compared with files that are reviewed like code.
- *
- * SLIPWAY_GOLDEN_WRITE=1 writes them anew.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,62 +13,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/kubernetes/kubernetes_internal.h"
-#include "../plan_fixture.h"
-
-struct scene {
-    struct sw_plan *plan;
-    struct k8s_site site;
-};
+#include "../golden.h"
+#include "scene.h"
 
 static int begin(void **state)
 {
-    struct scene *scene = calloc(1, sizeof *scene);
-    struct sw_plan *plan = plan_fixture("kubernetes", "nvcr.io/nvidia/pytorch:25.08-py3", NULL);
-
-    plan->store_id = sw_strdup("0123456789abcdef");
-    plan->owner_uid = 1000;
-    scene->plan = plan;
-    scene->site = (struct k8s_site){ .attempt = 1, .namespace = "train", .arch = "amd64", .owner = "me@here",
-                                     .runner = "slipway-runner-amd64-0123456789ab" };
-    *state = scene;
+    *state = scene_new("nvcr.io/nvidia/pytorch:25.08-py3");
     return 0;
-}
-
-static int end(void **state)
-{
-    struct scene *scene = *state;
-
-    sw_plan_free(scene->plan);
-    free(scene);
-    return 0;
-}
-
-static void option(const struct scene *scene, const char *name, json_t *value)
-{
-    json_object_set_new(scene->plan->options, name, value);
-}
-
-static json_t *object_of(const struct scene *scene, const char *engine)
-{
-    struct sw_error err = { 0 };
-    json_t *object = k8s_render_object(scene->plan, &scene->site, k8s_engine_named(engine), &err);
-
-    if (!object)
-        fail_msg("%s", err.message);
-    return object;
-}
-
-static void compare_document(const char *name, const json_t *document)
-{
-    sw_autofree char *path = sw_format("%s/%s.json", getenv("GOLDEN"), name);
-    sw_autofree char *text = sw_json_dump_pretty(document), *golden = NULL;
-
-    if (getenv("SLIPWAY_GOLDEN_WRITE"))
-        assert_int_equal(sw_file_write(path, text, strlen(text), 0644, NULL), 0);
-    golden = sw_file_read(path, 1 << 20, NULL, NULL);
-    assert_non_null(golden);
-    assert_string_equal(text, golden);
 }
 
 static void compare(const struct scene *scene, const char *engine, const char *name)
@@ -405,7 +354,7 @@ static void an_attempt_that_only_collects_says_so(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, scene_end)
     const struct CMUnitTest tests[] = {
         TEST(a_plain_job),
         TEST(a_job_with_everything),

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_lepton_render.c - the body of POST /jobs, compared with files that are reviewed like code.
- *
- * SLIPWAY_GOLDEN_WRITE=1 writes them anew.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +15,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/lepton/lepton_internal.h"
+#include "../golden.h"
 #include "../plan_fixture.h"
 
 struct scene {
@@ -54,15 +53,9 @@ static void option(const struct scene *scene, const char *name, json_t *value)
 
 static void compare(const struct scene *scene, const char *name)
 {
-    sw_autofree char *path = sw_format("%s/%s.json", getenv("GOLDEN"), name), *text = NULL, *golden = NULL;
     sw_auto(json) json_t *body = lepton_render_body(scene->plan, &scene->site);
 
-    text = sw_json_dump_pretty(body);
-    if (getenv("SLIPWAY_GOLDEN_WRITE"))
-        assert_int_equal(sw_file_write(path, text, strlen(text), 0644, NULL), 0);
-    golden = sw_file_read(path, 1 << 20, NULL, NULL);
-    assert_non_null(golden);
-    assert_string_equal(text, golden);
+    compare_document(name, body);
 }
 
 static void a_plain_job_runs_on_a_cpu_shape_of_shared_machines(void **state)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_ray_render.c - the body of POST /api/jobs/, compared with files that are reviewed like code.
- *
- * SLIPWAY_GOLDEN_WRITE=1 writes them anew.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +16,7 @@
 #include "base/text.h"
 #include "core/payload.h"
 #include "platform/ray/ray_internal.h"
+#include "../golden.h"
 #include "../plan_fixture.h"
 
 static int begin(void **state)
@@ -45,15 +44,9 @@ static json_t *body_of(const struct sw_plan *plan, int attempt, bool sealed)
 
 static void compare(const struct sw_plan *plan, int attempt, bool sealed, const char *name)
 {
-    sw_autofree char *path = sw_format("%s/%s.json", getenv("GOLDEN"), name), *text = NULL, *golden = NULL;
     sw_auto(json) json_t *body = body_of(plan, attempt, sealed);
 
-    text = sw_json_dump_pretty(body);
-    if (getenv("SLIPWAY_GOLDEN_WRITE"))
-        assert_int_equal(sw_file_write(path, text, strlen(text), 0644, NULL), 0);
-    golden = sw_file_read(path, 1 << 20, NULL, NULL);
-    assert_non_null(golden);
-    assert_string_equal(text, golden);
+    compare_document(name, body);
 }
 
 static void a_plain_job_takes_no_resources(void **state)

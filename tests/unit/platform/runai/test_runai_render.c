@@ -2,8 +2,6 @@
 /*
  * test_runai_render.c - what run:ai is sent, compared with files that are reviewed like code; and the
  * shell text that a container begins with, run by every shell an image may have.
- *
- * SLIPWAY_GOLDEN_WRITE=1 writes the files anew.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +19,7 @@
 #include "base/text.h"
 #include "platform/kit/names.h"
 #include "platform/runai/runai_internal.h"
+#include "../golden.h"
 #include "../plan_fixture.h"
 
 static struct runai_target target = { .attempt = 1, .project_id = "4501", .owner = "me@here",
@@ -62,17 +61,6 @@ static json_t *variable(const json_t *body, const char *name)
         if (sw_text_same(sw_json_str(one, "name"), name))
             return one;
     return NULL;
-}
-
-static void compare_text(const char *name, const char *text)
-{
-    sw_autofree char *path = sw_format("%s/%s", getenv("GOLDEN"), name), *golden = NULL;
-
-    if (getenv("SLIPWAY_GOLDEN_WRITE"))
-        assert_int_equal(sw_file_write(path, text, strlen(text), 0644, NULL), 0);
-    golden = sw_file_read(path, 1 << 20, NULL, NULL);
-    assert_non_null(golden);
-    assert_string_equal(text, golden);
 }
 
 /* The beginning and the plan are long, and have tests of their own. */

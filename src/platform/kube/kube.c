@@ -72,6 +72,8 @@ struct kube *kube_open(const struct kube_options *options, struct sw_error *err)
         return NULL;
     kube->name = sw_strdup(options->name ? options->name : "Kubernetes");
     kube->headers = pairs_of(config->user.as);
+    kube->behind = options->behind;
+    kube->behind_context = options->behind_context;
     kube->address = (struct kube_address){
         .server = config->cluster.server, .namespace = config->namespace, .context = config->context,
         .cluster = config->cluster.name, .user = config->user.name, .kubeconfig = config->kubeconfig,

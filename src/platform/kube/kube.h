@@ -52,6 +52,10 @@ struct kube_options {
     const char *name;                /* who answers, in messages; NULL: "Kubernetes" */
     const struct sw_rest_field *fields;        /* as in struct sw_rest_options */
     int64_t patience_ms;             /* the same */
+    /* Explains the answers of a service that is reached through the API server; the API server's own are
+     * explained here. As in struct sw_rest_options; may be NULL. */
+    void (*behind)(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err);
+    void *behind_context;
     const char *account_dir;         /* where a pod has its service account; NULL: the usual folder */
 };
 

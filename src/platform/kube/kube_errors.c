@@ -70,11 +70,21 @@ static bool is_about_our_certificate(const char *words)
     return words && strstr(words, "alert") && strstr(words, "certificate");
 }
 
+/* What it says itself is an object of the kind Status; anything else a service said, through its proxy. */
+static bool is_of_the_api_server(const struct sw_http_reply *reply)
+{
+    sw_auto(json) json_t *said = json_loadb(sw_buf_text(&reply->body), reply->body.length, 0, NULL);
+
+    return sw_text_same(sw_json_str(said, "kind"), "Status");
+}
+
 void kube_explain(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err)
 {
     const struct kube *kube = context;
 
-    if (reply->status) {
+    if (reply->status && kube->behind && !is_of_the_api_server(reply)) {
+        kube->behind(kube->behind_context, reply, words, err);
+    } else if (reply->status) {
         answered(kube, reply->status, words, err);
     } else if (reply->failure == SW_E_REFUSED) {
         distrusted(kube, words, err);

@@ -157,6 +157,8 @@ struct kube {
     struct sw_rest_pair *headers;              /* impersonation */
     struct sw_rest *rest;
     char *name;
+    void (*behind)(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err);
+    void *behind_context;            /* as in struct kube_options */
     int major, minor;                /* 0: not asked yet; atomic */
 };
 

@@ -34,7 +34,7 @@ static const struct sw_rest_field fields[] = {
 };
 
 /* A wrong token is 403, and a request too large 413. */
-static void explain(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err)
+void ray_explain(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err)
 {
     struct ray_connection *conn = context;
 
@@ -173,7 +173,7 @@ static struct sw_rest *open_rest(struct ray_connection *conn, const struct sw_ht
 {
     return conn->kube ? kube_rest(conn->kube) : sw_rest_open(&(struct sw_rest_options){
         .base_url = conn->url, .name = "Ray", .threads = true, .patience_ms = PATIENCE_MS, .http = *http,
-        .fields = fields, .explain = explain, .explain_context = conn }, err);
+        .fields = fields, .explain = ray_explain, .explain_context = conn }, err);
 }
 
 static struct sw_connection *ray_open(const struct sw_connect_options *config, struct sw_error *err)

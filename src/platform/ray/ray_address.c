@@ -75,7 +75,7 @@ static int through_kubernetes(struct ray_connection *conn, const char *rest,
         .kubeconfig = given.kubeconfig, .context = given.context, .namespace = namespace,
         .env = config->env, .env_context = config->env_context, .warn = config->warn,
         .warn_context = config->warn_context, .name = "the Ray cluster's proxy",
-        .patience_ms = 120000 }, err);
+        .patience_ms = 120000, .behind = ray_explain, .behind_context = conn }, err);
     if (!conn->kube)
         return -1;
     conn->url = sw_strdup(kube_address(conn->kube)->server);

@@ -68,6 +68,8 @@ int ray_ask(struct sw_connection *conn, const struct sw_rest_call *call, json_t 
 /* METHOD PATH (NULL: GET) that may be repeated. `json` may be NULL. */
 int ray_call(struct sw_connection *conn, const char *method, const char *path, const json_t *body,
              json_t **json, struct sw_error *err);
+/* What an answer of the dashboard means, whichever way leads there; the context is the connection. */
+void ray_explain(void *context, const struct sw_http_reply *reply, const char *words, struct sw_error *err);
 /* The header that the next call carries. `value` stays until it is wiped by the caller; empty: none. */
 struct sw_rest_pair ray_header(struct sw_connection *conn, struct sw_buf *value);
 /* "token" or "disabled", asked once in ten minutes; borrowed, static. NULL + err. */

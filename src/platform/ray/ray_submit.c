@@ -18,7 +18,7 @@
 #include "platform/kit/sending.h"
 
 enum { AGENT_MS = 60000, PAUSE_MS = 1000 };      /* a head that has just started has no agent yet */
-#define LATER "try again later"
+enum sent { SENT = 0, NOT_SENT = -1, SEND_AGAIN = 1 };
 
 int ray_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
@@ -64,37 +64,46 @@ static bool is_of_deleted(const json_t *job)
            sw_text_same(sw_json_str(job, "entrypoint"), "Entrypoint not found.");
 }
 
-/* `why`: what the POST said. */
-static int find_sent(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                     const struct sw_error *why, int status, struct sw_error *err)
+/* Without an agent Ray answers 500, like all that it refuses; these words are the only difference. */
+static bool has_no_agent(const struct sw_error *why, int status)
 {
-    struct sw_error unseen = { 0 };
-    sw_auto(json) json_t *job = ray_get(conn, ray_name(plan->job_id, attempt).text, &unseen);
-
-    if (job && is_ours(job, plan, attempt))
-        return 0;
-    if (job && is_of_deleted(job)) {
-        ray_forget_beside(conn, ray_name(plan->job_id, attempt).text);
-        return sw_fail(err, SW_E_REFUSED, "the cluster still had a deleted job of this name, " LATER);
-    }
-    if (job)
-        return sw_fail(err, SW_E_CONFLICT, "the cluster has another job '%s'",
-                       ray_name(plan->job_id, attempt).text);
-    sw_pass(err, why);
-    if (unseen.code == SW_E_NOT_FOUND && status >= 500 && err)
-        err->code = SW_E_REFUSED;            /* it answered, and has no such job */
-    return -1;
+    return status >= 500 && strstr(why->message, "try again later");
 }
 
-static int post_once(struct sw_connection *conn, const struct sw_plan *plan, int attempt, const json_t *body,
-                     struct sw_error *err)
+/* `why`: what the POST said. */
+static enum sent find_sent(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                           const struct sw_error *why, int status, struct sw_error *err)
+{
+    struct sw_error unseen = { 0 };
+    const struct sw_jobs_name name = ray_name(plan->job_id, attempt);
+    sw_auto(json) json_t *job = ray_get(conn, name.text, &unseen);
+
+    if (job && is_ours(job, plan, attempt))
+        return SENT;
+    if (job && is_of_deleted(job)) {
+        ray_forget_beside(conn, name.text);
+        sw_fail(err, SW_E_REFUSED, "the cluster still has the record of a deleted job '%s'", name.text);
+        return SEND_AGAIN;
+    }
+    if (job)
+        return sw_fail(err, SW_E_CONFLICT, "the cluster has another job '%s'", name.text);
+    sw_pass(err, why);
+    if (unseen.code != SW_E_NOT_FOUND || status < 500)
+        return NOT_SENT;
+    if (err)
+        err->code = SW_E_REFUSED;            /* it answered, and has no such job */
+    return has_no_agent(why, status) ? SEND_AGAIN : NOT_SENT;
+}
+
+static enum sent post_once(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                           const json_t *body, struct sw_error *err)
 {
     sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
     struct sw_error why = { 0 };
 
     if (ray_ask(conn, &(struct sw_rest_call){ .method = "POST", .path = "/api/jobs/", .json = body,
                                               .seen = &seen }, NULL, &why) == 0)
-        return 0;
+        return SENT;
     return why.code == SW_E_CREDENTIAL ? sw_pass(err, &why)
                                        : find_sent(conn, plan, attempt, &why, seen.status, err);
 }
@@ -103,15 +112,17 @@ static int post(struct sw_connection *conn, const struct sw_plan *plan, int atte
                 struct sw_error *err)
 {
     int64_t until_ms = sw_monotonic_ms() + AGENT_MS;
-    struct sw_error why = { 0 };
 
-    while (post_once(conn, plan, attempt, body, &why) < 0) {
-        if (why.code != SW_E_REFUSED || !strstr(why.message, LATER) || sw_monotonic_ms() > until_ms)
+    for (;;) {
+        struct sw_error why = { 0 };
+        enum sent sent = post_once(conn, plan, attempt, body, &why);
+
+        if (sent == SENT)
+            return 0;
+        if (sent == NOT_SENT || sw_monotonic_ms() > until_ms)
             return sw_pass(err, &why);
-        why = (struct sw_error){ 0 };
         sw_sleep_ms(PAUSE_MS);
     }
-    return 0;
 }
 
 int ray_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,

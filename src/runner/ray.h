@@ -95,6 +95,7 @@ enum { RAY_LINE = 512 };
 struct ray_link {
     int fd;                       /* -1: there is none */
     int rank;                     /* of the other end; -1: it has not proven itself */
+    int64_t prove_by_ms;          /* when it must have, on the head */
     bool up;                      /* its Ray runs */
     char host[SW_HOST_SIZE];
     char nonce[33];

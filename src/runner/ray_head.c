@@ -103,7 +103,8 @@ static int take_lines(struct head *head, struct ray_link *link)
         else if (sw_text_starts(line, "failed "))
             return rank_failed(head, link, line + 7);
     }
-    if (came == 0)
+    /* A stranger that says nothing does not keep a place. */
+    if (came == 0 && (link->rank > 0 || sw_monotonic_ms() < link->prove_by_ms))
         return 0;
     ray_link_close(link);
     return link->rank > 0 && !head->keeper->told_to_end ? rank_failed(head, link, NULL) : 0;

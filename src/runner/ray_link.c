@@ -33,7 +33,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { ANSWER_MS = 3000, AGAIN_MS = 500, IDLE_S = 10, EVERY_S = 4, PROBES = 3 };
+enum { ANSWER_MS = 3000, PROVE_MS = 10000, AGAIN_MS = 500, IDLE_S = 10, EVERY_S = 4, PROBES = 3 };
 
 static void make_nonce(char out[33])
 {
@@ -139,7 +139,8 @@ int ray_link_listen(const char *ip, int port, struct sw_error *err)
 
 void ray_link_accept(struct ray_link *link, int listener)
 {
-    *link = (struct ray_link){ .fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), .rank = -1 };
+    *link = (struct ray_link){ .fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), .rank = -1,
+                               .prove_by_ms = sw_monotonic_ms() + PROVE_MS };
     if (link->fd < 0)
         return;
     notice_death(link->fd);

@@ -191,7 +191,7 @@ static int submit(struct cli *cli, struct sw_request *request, const char *name,
     sw_pass(err, &why);
     if (err->code != SW_E_CONFLICT)
         return sw_wrap(err, "cannot start the Ray cluster '%s'", name);
-    sw_wrap(err, "the Ray cluster '%s' is up already, and is another", name);
+    sw_wrap(err, "the Ray cluster '%s' is already up, with other settings", name);
     return sw_hint(err, "end it with 'slipway ray down %s', or choose another name", name);
 }
 
@@ -206,7 +206,7 @@ static int up(struct cli *cli, const struct cli_args *args, const char *name, st
         return -1;
     cli_attend(cli, id);
     if (already)
-        cli_say_job(cli, id, "the Ray cluster '%s' is there already", name);
+        cli_say_job(cli, id, "the Ray cluster '%s' is already up", name);
     if (!options->detach && wait_until_up(cli, name, id, err) < 0)
         return -1;
     cli_printf("%s\n", id);
@@ -338,8 +338,8 @@ static int ray_run(struct cli *cli, const struct cli_args *args, struct sw_error
         if (!name && actions[i].named)
             return sw_fail(err, SW_E_USAGE, "which Ray cluster? 'slipway ray %s NAME'", actions[i].word);
         if (args->word_count > 2 && actions[i].act != up)
-            return sw_fail(err, SW_E_USAGE, "'%s' is too much: 'slipway ray %s NAME'", args->words[2],
-                           actions[i].word);
+            return sw_fail(err, SW_E_USAGE, "unexpected argument '%s': 'slipway ray %s NAME'",
+                           args->words[2], actions[i].word);
         return name && check_name(name, err) < 0 ? -1 : actions[i].act(cli, args, name, err);
     }
     return sw_fail(err, SW_E_USAGE, "unknown action '%s': use up, down, status or dashboard", args->words[0]);

@@ -18,7 +18,7 @@
 #include "platform/kit/sending.h"
 
 enum { AGENT_MS = 60000, PAUSE_MS = 1000 };      /* a head that has just started has no agent yet */
-enum sent { SENT = 0, NOT_SENT = -1, SEND_AGAIN = 1 };
+enum ray_sent { SENT = 0, NOT_SENT = -1, SEND_AGAIN = 1 };
 
 int ray_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
@@ -71,8 +71,8 @@ static bool has_no_agent(const struct sw_error *why, int status)
 }
 
 /* `why`: what the POST said. */
-static enum sent find_sent(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                           const struct sw_error *why, int status, struct sw_error *err)
+static enum ray_sent find_sent(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                               const struct sw_error *why, int status, struct sw_error *err)
 {
     struct sw_error unseen = { 0 };
     const struct sw_jobs_name name = ray_name(plan->job_id, attempt);
@@ -95,8 +95,8 @@ static enum sent find_sent(struct sw_connection *conn, const struct sw_plan *pla
     return has_no_agent(why, status) ? SEND_AGAIN : NOT_SENT;
 }
 
-static enum sent post_once(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                           const json_t *body, struct sw_error *err)
+static enum ray_sent post_once(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                               const json_t *body, struct sw_error *err)
 {
     sw_auto(sw_rest_seen) struct sw_rest_seen seen = { 0 };
     struct sw_error why = { 0 };
@@ -115,7 +115,7 @@ static int post(struct sw_connection *conn, const struct sw_plan *plan, int atte
 
     for (;;) {
         struct sw_error why = { 0 };
-        enum sent sent = post_once(conn, plan, attempt, body, &why);
+        enum ray_sent sent = post_once(conn, plan, attempt, body, &why);
 
         if (sent == SENT)
             return 0;

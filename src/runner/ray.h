@@ -151,7 +151,7 @@ int ray_read_nodes(const json_t *answer, int gpus_each, struct ray_seen *out);
 /* Of GET /api/jobs/ and /api/cluster_status: does anything run? Pure. */
 bool ray_read_busy(const json_t *jobs, const json_t *cluster);
 /* NULL: no answer, and why. Owned. */
-json_t *ray_ask(struct sw_http *http, int port, const char *path, const char *token, int *status);
+json_t *ray_dashboard_get(struct sw_http *http, int port, const char *path, const char *token, int *status);
 
 /* ---- ray_logs.c --------------------------------------------------------------------------------- */
 

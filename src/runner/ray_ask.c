@@ -63,7 +63,7 @@ bool ray_read_busy(const json_t *jobs, const json_t *cluster)
     return uses_anything(json_object_get(json_object_get(status, "loadMetricsReport"), "usage"));
 }
 
-json_t *ray_ask(struct sw_http *http, int port, const char *path, const char *token, int *status)
+json_t *ray_dashboard_get(struct sw_http *http, int port, const char *path, const char *token, int *status)
 {
     sw_auto(sw_http_request) struct sw_http_request request = SW_HTTP_REQUEST_INIT;
     sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };

@@ -144,7 +144,8 @@ static void announce(struct head *head)
 
 static json_t *ask(struct head *head, const char *path, int *status)
 {
-    return ray_ask(head->http, head->keeper->node.block + RAY_DASHBOARD, path, head->keeper->token, status);
+    return ray_dashboard_get(head->http, head->keeper->node.block + RAY_DASHBOARD, path,
+                             head->keeper->token, status);
 }
 
 /* A Ray that is too old for tokens would let everyone in who reaches its ports. */

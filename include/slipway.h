@@ -60,14 +60,14 @@ enum sw_code {
     SW_E_UNSUPPORTED,  /* there is no such thing on this platform or in this build */
     SW_E_TIMEOUT,      /* a deadline passed */
     SW_E_INTERRUPTED,  /* the caller's callback asked to stop */
-    SW_E_INTERNAL,     /* a bug of ours */
+    SW_E_INTERNAL,     /* an internal error: a bug of slipway */
     SW_E_UNTRUSTED,    /* files of the folder decide what needs sw_trust() first */
 };
 
 struct sw_error {
     enum sw_code code;
     char message[2048];   /* what failed and why, widest context first; may hold several lines */
-    char hint[512];       /* what to do next; empty when we honestly do not know */
+    char hint[512];       /* what to do next; empty when nothing is known to help */
 };
 
 SW_API const char *sw_code_name(enum sw_code code);        /* "SpecError", "CredentialError", ... */
@@ -76,7 +76,7 @@ SW_API int sw_code_exit_status(enum sw_code code);         /* 64..78, see slipwa
 /* ---- states ------------------------------------------------------------------------- */
 
 enum sw_state {
-    SW_UNKNOWN = 0,   /* the platform has not told us */
+    SW_UNKNOWN = 0,   /* the platform has not said */
     SW_PENDING,
     SW_RUNNING,
     SW_PAUSED,
@@ -458,7 +458,7 @@ SW_API int sw_collect_again(struct sw_session *session, const char *id, int *att
 SW_API int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
                                  sw_outcome_fn *tell, void *context, struct sw_error *err);
 
-/* Run a command beside a running job, with its environment and GPUs, on our own terminal. */
+/* Run a command beside a running job, with its environment and GPUs, on the terminal of this process. */
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
                    const char *const *argv, int *exit_status, struct sw_error *err);
 
@@ -499,7 +499,7 @@ SW_API int sw_forward(struct sw_session *session, const char *id, int replica, s
 
 /* Leftovers of jobs that this store does not know: {"version","leftovers": [{"platform","what","where","job",
  * "owner","kept","removed"}]}. Only with `remove` anything is touched, and only what this store left:
- * "owner" names whose the rest is, "kept" says why something of ours stays. */
+ * "owner" names whose the rest is, "kept" says why something of this store stays. */
 struct sw_gc_options {
     size_t size;
     bool remove;
@@ -592,7 +592,7 @@ SW_API char *sw_copy(struct sw_session *session, const char *from, const char *t
  * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
 SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
                          struct sw_error *err);
-/* Is something there, and may we read it? {"version","uri","exists","kind","size","etag","error"}. A bucket
+/* Is something there, and can it be read? {"version","uri","exists","kind","size","etag","error"}. A bucket
  * that does not exist is SW_E_NOT_FOUND. */
 SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
@@ -604,7 +604,7 @@ SW_API int sw_adopt(struct sw_session *session, const char *platform, const char
 SW_API int sw_adopt_trusting(struct sw_session *session, const char *platform, const char *id,
                              struct sw_error *err);
 
-/* Jobs of ours that a platform has and this store does not know, to be adopted: { "version": 1,
+/* Jobs of slipway that a platform has and this store does not know, to be adopted: { "version": 1,
  * "jobs": [ {"id","name","platform","status","owner","created_at"} ] }. `platform` NULL: of all that
  * can tell and are set up. */
 SW_API char *sw_adoptable(struct sw_session *session, const char *platform, struct sw_error *err);

@@ -3,7 +3,7 @@
 import json, os, re, shutil, signal, socket, subprocess, sys, tempfile, threading, time, urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NEWEST, OLDEST = "2.60.0", "2.52.0"
+NEWEST = "2.60.0"
 PEERS = os.environ.get("SLIPWAY_TEST_PEERS", os.path.join(HERE, "../../.cache/peers"))
 BLOCK, START_S = 120, 120
 

@@ -12,8 +12,9 @@
 #include "core/state.h"
 #include "core/finding.h"
 
-/* Tokens came with it, and with them the header that a proxy leaves alone. */
-static const int oldest[] = { 2, 52 };
+/* Tokens came with 2.52, and with them the header that a proxy leaves alone; but a 2.52 with a token does
+ * not read its own log files: its dashboard has no token for the node that has them. */
+static const int oldest[] = { 2, 53 };
 
 /* ---- preflight ------------------------------------------------------------------------------ */
 
@@ -38,7 +39,7 @@ static bool check_cluster(struct sw_connection *conn, json_t *rows)
     session = sw_json_str(version, "session_name");
     message = sw_format("Ray %s at %s (%s)", ray ? ray : "of an unknown version", ray_of(conn)->address,
                         session ? session : "no session");
-    sw_finding(rows, "cluster", ray && !is_too_old(ray), message, "Slipway needs Ray 2.52 or later");
+    sw_finding(rows, "cluster", ray && !is_too_old(ray), message, "Slipway needs Ray 2.53 or later");
     return true;
 }
 

@@ -217,7 +217,7 @@ static int go(const struct runner_call *call, struct runner_result *result, json
         (call->sealed && (taken = runner_unseal_secrets(payload->job_id, err)) < 0))
         return -1;
     if (call->under)
-        runner_begin_under_ray();
+        runner_begin_under_ray(call->start_by);
     if (runner_take_secrets(payload, call->secrets_file, taken, err) < 0 || trust(runner, err) < 0)
         return -1;
     if (taken >= 0) {

@@ -166,7 +166,7 @@ void runner_plain_text_end(struct runner_plain_text *text, struct sw_buf *out);
 int runner_check_start(const char *start_by, struct sw_error *err);
 /* The secrets that a client seals for a key of ours, as a descriptor that holds them; waits for them. */
 int runner_unseal_secrets(const char *job_id, struct sw_error *err);
-void runner_begin_under_ray(void);
+void runner_begin_under_ray(const char *start_by);
 bool runner_is_under_ray(void);
 void runner_end_runaways(void);   /* what the command left running */
 

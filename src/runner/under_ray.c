@@ -43,13 +43,16 @@ int runner_check_start(const char *start_by, struct sw_error *err)
                      (long long)((sw_now_ms() - by_ms) / 1000));
 }
 
-void runner_begin_under_ray(void)
+/* Ray appends to the log of an earlier job with this id: what is in the entrypoint of ours alone tells where
+ * ours begins. */
+void runner_begin_under_ray(const char *start_by)
 {
-    static const char line[] = SW_REPORT_BEGIN "\n";
+    sw_autofree char *line = sw_format(SW_REPORT_BEGIN "%s%s\n", start_by ? " " : "",
+                                       start_by ? start_by : "");
 
     under_ray = true;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    sw_write_all(STDOUT_FILENO, line, sizeof line - 1);
+    sw_write_all(STDOUT_FILENO, line, strlen(line));
 }
 
 bool runner_is_under_ray(void)

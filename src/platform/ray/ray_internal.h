@@ -33,6 +33,7 @@
 #define RAY_OWN_FOLDER   ".slipway"  /* in the package: what is not the user's */
 #define RAY_MARK_PLAN    "slipway.plan"
 #define RAY_SEALED       "--sealed-secrets wait"     /* in the entrypoint of a job that gets some */
+#define RAY_START_BY     "--start-by "               /* in every entrypoint; each job has another */
 enum { RAY_PORT = 8265, RAY_PACKAGE_MOST = 100 * 1024 * 1024, RAY_STUCK_SLACK_MS = 2 * 60 * 1000 };
 
 struct kube;
@@ -168,6 +169,7 @@ bool ray_wants_secrets(const json_t *job, const json_t *all, const struct sw_job
 struct ray_text {                    /* Ray's log of a job, cut into the user's lines */
     const struct sw_log_sink *sink;
     char *own;                       /* the line in which Ray shows the entrypoint; owned */
+    char *mark;                      /* with which the runner begins; owned */
     struct sw_buf held;              /* the beginning of a line */
     struct sw_buf before;            /* what came before the runner began, at most 64 KiB */
     bool begun;

@@ -15,7 +15,7 @@
 #include "core/state.h"
 #include "platform/kit/sending.h"
 
-enum { TAIL_LINES = 30, TAIL_MAX = 256 * 1024 };
+enum { TAIL_LINES = 30, TAIL_MAX = 256 * 1024, SETTLE_MS = 3000 };
 
 const char *ray_mark(const json_t *job, const char *key)
 {
@@ -186,6 +186,23 @@ static bool belongs_to(const json_t *job, const char *id)
             (!beside[length] || sw_text_starts(beside + length, "-a")));
 }
 
+/* Ray looks after each job once a second. One whose record is gone before that look takes the next job with
+ * this id for its own, and ends it. */
+static void wait_for_last_look(const struct sw_batch_job *jobs, size_t count, const json_t *all)
+{
+    int64_t now_ms = sw_now_ms(), ended_ms = 0, left_ms;
+    const char *name;
+    json_t *each;
+
+    for (size_t i = 0; i < count; i++)
+        json_object_foreach((json_t *)all, name, each)
+            if (belongs_to(each, jobs[i].job->id) && sw_json_int(each, "end_time", 0) > ended_ms)
+                ended_ms = sw_json_int(each, "end_time", 0);
+    left_ms = ended_ms + SETTLE_MS - now_ms;
+    if (left_ms > 0)                     /* the cluster's clock may be another */
+        sw_sleep_ms(left_ms < SETTLE_MS ? left_ms : SETTLE_MS);
+}
+
 /* What a node has of it stays there: no route of the dashboard leads to files. */
 static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, const json_t *all,
                        struct sw_error *err)
@@ -208,6 +225,8 @@ void ray_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t c
     (void)keep_results, (void)deadline_ms;
     if (!all)
         sw_batch_fail(jobs, count, &why);
+    else
+        wait_for_last_look(jobs, count, all);
     for (size_t i = 0; all && i < count; i++)
         jobs[i].result = cleanup_one(conn, jobs[i].job, all, &jobs[i].err);
 }

@@ -225,7 +225,7 @@ static char *entrypoint_of(const struct sw_plan *plan, bool sealed, int64_t star
     bool any = sw_text_same(arch, "auto");
 
     return sw_format("%sr=" RAY_OWN_FOLDER "/slipway-runner-%s; [ -x $r ] || chmod 755 $r; "
-                     "exec $r all --under ray --start-by %lld%s " RAY_OWN_FOLDER "/payload.json",
+                     "exec $r all --under ray " RAY_START_BY "%lld%s " RAY_OWN_FOLDER "/payload.json",
                      any ? "a=aarch64; [ -e /lib64/ld-linux-x86-64.so.2 ] && a=x86_64; " : "",
                      any ? "$a" : arch, (long long)start_by_ms, sealed ? " " RAY_SEALED : "");
 }

@@ -4,8 +4,9 @@
  *
  * Ray writes "Runtime env is setting up." and the entrypoint into the same file as the driver, and the second
  * of these lines only when the driver has begun: it may stand anywhere among the first output, even inside
- * one of its lines. So it is taken out by its exact text. All before the runner's first line is Ray's; of a
- * job whose runner never began that is all there is, and it is shown.
+ * one of its lines. So it is taken out by its exact text. All before the runner's first line is Ray's, or of
+ * an earlier job with the same id, to whose log Ray appends; of a job whose runner never began that is all
+ * there is, and it is shown.
  *
  * The same bytes are always cut into the same messages, whichever way they come. Pure.
  */
@@ -19,17 +20,28 @@
 
 enum { PIECE_MOST = 64 * 1024, BEFORE_MOST = 64 * 1024 };
 
+/* As runner_begin_under_ray() writes it; owned. */
+static char *mark_of(const char *entrypoint)
+{
+    const char *word = entrypoint ? strstr(entrypoint, RAY_START_BY) : NULL;
+    const char *number = word ? word + strlen(RAY_START_BY) : "";
+
+    return sw_format(SW_REPORT_BEGIN "%s%.*s\n", word ? " " : "", (int)strspn(number, "0123456789"), number);
+}
+
 void ray_text_init(struct ray_text *text, const json_t *job)
 {
     const char *id = sw_json_str(job, "submission_id"), *entrypoint = sw_json_str(job, "entrypoint");
 
     *text = (struct ray_text){ .held = SW_BUF_INIT, .before = SW_BUF_INIT };
     text->own = sw_format("Running entrypoint for job %s: %s\n", id ? id : "", entrypoint ? entrypoint : "");
+    text->mark = mark_of(entrypoint);
 }
 
 void ray_text_done(struct ray_text *text)
 {
     free(text->own);
+    free(text->mark);
     sw_buf_done(&text->held);
     sw_buf_done(&text->before);
 }
@@ -43,12 +55,10 @@ static int give(struct ray_text *text, const char *bytes, size_t length)
 /* A line, or a piece of a long one. */
 static int take_line(struct ray_text *text, const char *line, size_t length)
 {
-    size_t begin = strlen(SW_REPORT_BEGIN), own = strlen(text->own);
+    size_t own = strlen(text->own);
 
     if (!text->begun) {
-        const char *mark = memmem(line, length, SW_REPORT_BEGIN, begin);
-
-        if (mark)
+        if (memmem(line, length, text->mark, strlen(text->mark)))
             text->begun = true;
         else if (text->before.length < BEFORE_MOST)
             sw_buf_add_bytes(&text->before, line, length);

@@ -15,7 +15,10 @@
 #include "core/report.h"
 #include "platform/ray/ray_internal.h"
 
-#define OWN    "Running entrypoint for job j-1: exec x\n"
+#define OWN    "Running entrypoint for job j-1: exec x --start-by 17\n"
+#define BEGIN  SW_REPORT_BEGIN " 17"
+#define EARLIER \
+    "Running entrypoint for job j-1: exec x --start-by 16\n" SW_REPORT_BEGIN " 16\nof another job\n"
 #define BEFORE "2026-11-18 INFO job_manager.py -- Runtime env is setting up.\n"
 
 static int keep(void *context, const struct sw_log_message *message)
@@ -26,7 +29,8 @@ static int keep(void *context, const struct sw_log_message *message)
 
 static char *read_in_pieces(const char *log, size_t piece, bool ended)
 {
-    sw_auto(json) json_t *job = json_pack("{s:s,s:s}", "submission_id", "j-1", "entrypoint", "exec x");
+    sw_auto(json) json_t *job = json_pack("{s:s,s:s}", "submission_id", "j-1", "entrypoint",
+                                          "exec x --start-by 17");
     struct sw_buf out = SW_BUF_INIT;
     struct sw_log_sink sink = { .take = keep, .context = &out };
     struct ray_text text;
@@ -44,12 +48,13 @@ static char *read_in_pieces(const char *log, size_t piece, bool ended)
 static void rays_lines_are_left_out_wherever_they_stand(void **state)
 {
     static const struct { const char *log, *shown; } rows[] = {
-        { BEFORE OWN SW_REPORT_BEGIN "\na\nb", "a\nb" },
-        { BEFORE SW_REPORT_BEGIN "\n" OWN "a\n", "a\n" },
-        { BEFORE SW_REPORT_BEGIN "\nab" OWN "c\n", "abc\n" },
-        { BEFORE SW_REPORT_BEGIN "\na\nslipway: report {\"job_id\":\"j-1\"}\n", "a\n" },
-        { BEFORE SW_REPORT_BEGIN "\na" "slipway: report {\"job_id\":\"j-1\"}\n", "a" },
+        { BEFORE OWN BEGIN "\na\nb", "a\nb" },
+        { BEFORE BEGIN "\n" OWN "a\n", "a\n" },
+        { BEFORE BEGIN "\nab" OWN "c\n", "abc\n" },
+        { BEFORE BEGIN "\na\nslipway: report {\"job_id\":\"j-1\"}\n", "a\n" },
+        { BEFORE BEGIN "\na" "slipway: report {\"job_id\":\"j-1\"}\n", "a" },
         { BEFORE OWN "sh: no such file\n", BEFORE OWN "sh: no such file\n" },
+        { EARLIER BEFORE OWN BEGIN "\na\n", "a\n" },
         { "", "" },
     };
 
@@ -64,7 +69,7 @@ static void rays_lines_are_left_out_wherever_they_stand(void **state)
 
 static void half_a_line_waits_for_its_end(void **state)
 {
-    sw_autofree char *shown = read_in_pieces(SW_REPORT_BEGIN "\na\nb", 3, false);
+    sw_autofree char *shown = read_in_pieces(BEGIN "\na\nb", 3, false);
 
     (void)state;
     assert_string_equal(shown, "a\n");

@@ -155,7 +155,8 @@ json_t *ray_dashboard_get(struct sw_http *http, int port, const char *path, cons
 
 /* ---- ray_logs.c --------------------------------------------------------------------------------- */
 
-void ray_logs_keep(struct runner *runner, const char *folder);
+/* `also`: a second folder with logs of Ray; NULL: there is none. */
+void ray_logs_keep(struct runner *runner, const char *folder, const char *also);
 
 /* ---- ray_keeper.c, ray_head.c, ray_worker.c ------------------------------------------------------- */
 
@@ -181,6 +182,7 @@ struct ray_keeper {
     struct ray_process ray;
     int tries;                    /* to start it */
     char *folder;
+    char *heads_folder;           /* the head's path on this machine, where an older Ray is; NULL: not ours */
     int nodes;                    /* of the job */
     int signals, orders, news;    /* descriptors: signals; from the runner; to it */
     bool told_to_end;             /* the command is over */

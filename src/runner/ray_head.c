@@ -77,7 +77,7 @@ static int take_join(struct head *head, struct ray_link *link, const char *line)
     ray_proof(head->keeper->token, "welcome", nonce, rank, proof);
     ray_link_say(link, "welcome %s", proof);
     if (head->announced)
-        ray_link_say(link, "head %s", head->keeper->node.head);
+        ray_link_say(link, "head %s %s", head->keeper->node.head, head->keeper->folder);
     return 0;
 }
 
@@ -139,7 +139,7 @@ static void announce(struct head *head)
     head->started_ms = sw_monotonic_ms();
     for (size_t i = 0; i < head->count; i++)
         if (head->links[i].rank > 0)
-            ray_link_say(&head->links[i], "head %s", head->keeper->node.head);
+            ray_link_say(&head->links[i], "head %s %s", head->keeper->node.head, head->keeper->folder);
 }
 
 static json_t *ask(struct head *head, const char *path, int *status)

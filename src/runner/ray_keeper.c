@@ -197,9 +197,11 @@ static void finish(struct ray_keeper *keeper)
 
     ray_process_end(&keeper->ray);
     if (keeper->folder && failed)
-        ray_logs_keep(keeper->runner, keeper->folder);
+        ray_logs_keep(keeper->runner, keeper->folder, keeper->heads_folder);
     if (keeper->folder)
         sw_remove_tree(keeper->folder, NULL);
+    if (keeper->heads_folder)
+        sw_remove_tree(keeper->heads_folder, NULL);
 }
 
 void ray_keep(struct runner *runner, struct ray_shared *shared, int orders, int news)

@@ -5,7 +5,7 @@
  *     head    slipway-ray NONCE
  *     rank    join RANK HOST NONCE PROOF
  *     head    welcome PROOF
- *     head    head IP:PORT               its Ray runs: the rank may start its own
+ *     head    head IP:PORT FOLDER        its Ray runs: the rank may start its own
  *     rank    up                         and it has
  *     rank    failed WORDS
  *     head    end                        the command is over: end your Ray, in good order

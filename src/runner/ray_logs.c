@@ -59,24 +59,33 @@ static char *place_of(struct runner *runner)
     return sw_format("%s/ray-logs/rank-%d", above, scratch->rank);
 }
 
-void ray_logs_keep(struct runner *runner, const char *folder)
+/* Those of the newest session; how many. */
+static size_t keep_session(const char *folder, const char *to)
 {
-    sw_autofree char *logs = sw_format("%s" RAY_TEMP "/session_latest/logs", folder), *to = place_of(runner);
-    sw_autofree char *start = sw_format("%s/ray-start.log", folder);
-    sw_autofree char *start_to = sw_format("%s/ray-start.log", to);
+    sw_autofree char *logs = sw_format("%s" RAY_TEMP "/session_latest/logs", folder);
     sw_auto(json) json_t *names = sw_folder_names(logs, NULL);
     size_t kept = 0, i;
     json_t *name;
 
-    if (sw_mkdirs(to, 0755, NULL) < 0)
-        return;
-    kept += keep_one(start, start_to);
     json_array_foreach(names, i, name) {
         sw_autofree char *from = sw_path_join(logs, json_string_value(name));
         sw_autofree char *own = sw_path_join(to, json_string_value(name));
 
         kept += kept < FILES_MAX && keep_one(from, own);
     }
+    return kept;
+}
+
+void ray_logs_keep(struct runner *runner, const char *folder, const char *also)
+{
+    sw_autofree char *to = place_of(runner), *start = sw_format("%s/ray-start.log", folder);
+    sw_autofree char *start_to = sw_format("%s/ray-start.log", to);
+    size_t kept;
+
+    if (sw_mkdirs(to, 0755, NULL) < 0)
+        return;
+    kept = keep_one(start, start_to);
+    kept += keep_session(folder, to) + (also ? keep_session(also, to) : 0);
     if (kept)
         runner_log("Ray's logs of this rank are in %s", to);
     else

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 
 /* Our address as the head's machine sees it. */
@@ -27,12 +28,28 @@ static void own_address(const struct ray_link *link, struct ray_node *node)
         ray_loopback(node->rank, node->ip);
 }
 
-static int start_node(struct ray_keeper *keeper, struct ray_link *link, const char *address)
+/* Ray 2.53 ignores the folder of a node that is no head, and uses the head's path on every machine. On a
+ * machine of its own that path is then this rank's, to be removed with the rest. */
+static void take_heads_folder(struct ray_keeper *keeper, const char *folder)
 {
+    sw_autofree char *named = ray_folder(keeper->key, 0, NULL);
+    const char *name = strrchr(named, '/');
+
+    if (*folder == '/' && sw_text_ends(folder, name) && !ray_is_loopback(keeper->node.ip) &&
+        !sw_file_exists(folder) && sw_folder_make_private(folder, NULL) == 0)
+        keeper->heads_folder = sw_strdup(folder);
+}
+
+/* `words`: "IP:PORT FOLDER". */
+static int start_node(struct ray_keeper *keeper, struct ray_link *link, const char *words)
+{
+    size_t length = strcspn(words, " ");
     struct sw_error why = { 0 };
 
-    snprintf(keeper->node.head, sizeof keeper->node.head, "%.31s", address);
+    snprintf(keeper->node.head, sizeof keeper->node.head, "%.*s", (int)length, words);
     own_address(link, &keeper->node);
+    if (words[length])
+        take_heads_folder(keeper, words + length + 1);
     if (ray_process_start(&keeper->ray, keeper->runner, &keeper->node, &why) == 0)
         return 0;
     ray_link_say(link, "failed %s", why.message);

@@ -92,13 +92,16 @@ class SlurmClient(Client):
         """Until nothing of it is queued and it has had its last word (or was cancelled), without a client."""
         until(lambda: not self.in_queue(job), f"the end of {job}", seconds)
 
-    def completed(self, job):
+    def ended(self, job):
         """An array is, as soon as accounting knows: of tasks it may hear a moment after the queue is empty. Every other
         job has its end in its own record. Only looks: what is to happen without a client happens without this one."""
-        def ended():
+        def end():
             shown = self.status(job)
             return shown if shown["status"] in FINAL else None
-        shown = until(ended, f"the end of {job}")
+        return until(end, f"the end of {job}")
+
+    def completed(self, job):
+        shown = self.ended(job)
         assert shown["status"] == "Complete", f"{json.dumps(shown, indent=1)}\n{self.log(job)}"
 
     def explain(self):

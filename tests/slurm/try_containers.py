@@ -253,7 +253,7 @@ def a_job_that_can_never_be_scheduled_is_not_waited_for(here):
 def a_failed_task_of_an_array_is_explained_by_its_own_log(here):
     job = here.submit('[ "$SLURM_ARRAY_TASK_ID" != 2 ] || { echo "ValueError: task 2 has no data" >&2; exit 4; }',
                         slurm={"array": "0-3"}, retry={"max": 0})
-    here.wait(job)
+    here.ended(job)
     why = json.loads(here.call("why", job, "-o", "json").stdout)
     assert why["headline"] == "ValueError: task 2 has no data; task 2, exit code 4", why
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.c - reading what report.h describes, and nothing more than that.
+ * report.c - reading what report.h describes, and writing the line that marks a beginning.
  */
 #include "core/report.h"
 
@@ -210,4 +210,9 @@ void sw_report_add(json_t *sum, const json_t *more)
         if (value && says_nothing(json_object_get(group_in(sum, &fields[i]), fields[i].key)))
             put(sum, &fields[i], json_incref(value));
     }
+}
+
+char *sw_report_begin_by(const char *number, size_t length)
+{
+    return sw_format(SW_REPORT_BEGIN "%s%.*s\n", length ? " " : "", (int)length, number ? number : "");
 }

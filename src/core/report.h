@@ -61,4 +61,8 @@ void sw_report_facts(const json_t *report, json_t *facts);
 /* Reports of single phases become one: what `more` says and `sum` does not, or has as 0, is taken over. */
 void sw_report_add(json_t *sum, const json_t *more);
 
+/* SW_REPORT_BEGIN as a whole line where a log may begin with that of an earlier job: with the number
+ * (`length` digits; 0: none) that only this submission has. Owned. */
+char *sw_report_begin_by(const char *number, size_t length);
+
 #endif

@@ -43,12 +43,11 @@ int runner_check_start(const char *start_by, struct sw_error *err)
                      (long long)((sw_now_ms() - by_ms) / 1000));
 }
 
-/* Ray appends to the log of an earlier job with this id: what is in the entrypoint of ours alone tells where
- * ours begins. */
+/* Ray appends to the log of an earlier job with this id. The number that only this submission's entrypoint
+ * has marks where its own log begins. */
 void runner_begin_under_ray(const char *start_by)
 {
-    sw_autofree char *line = sw_format(SW_REPORT_BEGIN "%s%s\n", start_by ? " " : "",
-                                       start_by ? start_by : "");
+    sw_autofree char *line = sw_report_begin_by(start_by, start_by ? strlen(start_by) : 0);
 
     under_ray = true;
     prctl(PR_SET_CHILD_SUBREAPER, 1);

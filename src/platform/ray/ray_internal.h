@@ -130,6 +130,8 @@ bool ray_is_stuck(const json_t *job, int64_t limit_ms, int64_t now_ms);
 json_t *ray_get(struct sw_connection *conn, const char *name, struct sw_error *err);
 /* All submissions by their ids; owned; NULL + err. */
 json_t *ray_list(struct sw_connection *conn, struct sw_error *err);
+/* The last lines of its log as UTF-8 text; owned; NULL: there are none, or they cannot be read. */
+char *ray_log_end(struct sw_connection *conn, const json_t *job);
 const char *ray_mark(const json_t *job, const char *key);            /* of its metadata; borrowed */
 struct ray_beside {                  /* a short command beside a job, as a submission of its own */
     const char *name, *job;          /* its own id; the submission that it is for */

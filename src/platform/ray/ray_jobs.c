@@ -85,20 +85,26 @@ static int take_tail(void *context, const struct sw_http_reply *so_far, const ch
     return 0;
 }
 
-/* The end of a log with the runner's report; a failed job has it in its message. */
-static void add_tail(struct sw_connection *conn, json_t *job)
+char *ray_log_end(struct sw_connection *conn, const json_t *job)
 {
     const char *node = sw_json_str(job, "driver_node_id"), *id = sw_json_str(job, "submission_id");
     sw_autofree char *path = sw_rest_path("/api/v0/logs/file?node_id=%s&filename=job-driver-%s.log&lines=%d",
                                           node ? node : "", id, TAIL_LINES);
     sw_auto(sw_buf) struct sw_buf tail = SW_BUF_INIT;
 
-    if (node && ray_ask(conn, &(struct sw_rest_call){ .path = path, .sink = take_tail, .sink_context = &tail,
-                                                      .repeatable = true }, NULL, NULL) == 0 && tail.length) {
-        sw_autofree char *clean = sw_text_utf8(tail.data, tail.length);
+    if (!node || ray_ask(conn, &(struct sw_rest_call){ .path = path, .sink = take_tail, .sink_context = &tail,
+                                                       .repeatable = true }, NULL, NULL) < 0)
+        return NULL;
+    return tail.length ? sw_text_utf8(tail.data, tail.length) : NULL;
+}
 
-        json_object_set_new(job, "tail", sw_json_text(clean));
-    }
+/* With the runner's report; a failed job has it in its message. */
+static void add_tail(struct sw_connection *conn, json_t *job)
+{
+    sw_autofree char *tail = ray_log_end(conn, job);
+
+    if (tail)
+        json_object_set_new(job, "tail", sw_json_text(tail));
 }
 
 static void detail(struct sw_connection *conn, const struct sw_jobref *ref, json_t *job)
@@ -186,8 +192,8 @@ static bool belongs_to(const json_t *job, const char *id)
             (!beside[length] || sw_text_starts(beside + length, "-a")));
 }
 
-/* Ray looks after each job once a second. One whose record is gone before that look takes the next job with
- * this id for its own, and ends it. */
+/* Ray checks each job once a second. A check that comes when the record is gone takes the next job with this
+ * id for the old one, and ends it. */
 static void wait_for_last_look(const struct sw_batch_job *jobs, size_t count, const json_t *all)
 {
     int64_t now_ms = sw_now_ms(), ended_ms = 0, left_ms;

@@ -17,7 +17,6 @@
 #include "platform/kit/sending.h"
 
 #define SAID SW_RUNNER_SAYS "secrets {"
-enum { LAST_LINES = 30, LOG_MAX = 256 * 1024 };
 
 /* ---- kept until they are handed over ------------------------------------------------------- */
 
@@ -70,15 +69,6 @@ bool ray_wants_secrets(const json_t *job, const json_t *all, const struct sw_job
            strstr(entrypoint, RAY_SEALED) && !has_helper(json_object_get(all, name), job);
 }
 
-static int take_last(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
-{
-    struct sw_buf *log = context;
-
-    (void)so_far;
-    sw_buf_add_bytes(log, bytes, length);
-    return log->length > LOG_MAX;
-}
-
 /* The last line with which a runner said it: before it the log may be that of an earlier job with this id. */
 static const char *last_said(const char *log)
 {
@@ -93,16 +83,10 @@ static const char *last_said(const char *log)
  * the end of its log is enough. */
 static json_t *what_was_said(struct sw_connection *conn, const json_t *job, const char *id)
 {
-    const char *node = sw_json_str(job, "driver_node_id");
-    sw_autofree char *path = sw_rest_path("/api/v0/logs/file?node_id=%s&filename=job-driver-%s.log&lines=%d",
-                                          node ? node : "", sw_json_str(job, "submission_id"), LAST_LINES);
-    sw_auto(sw_buf) struct sw_buf log = SW_BUF_INIT;
-    const char *line, *end;
+    sw_autofree char *log = ray_log_end(conn, job);
+    const char *line = log ? last_said(log) : NULL, *end;
     sw_auto(json) json_t *said = NULL;
 
-    ray_ask(conn, &(struct sw_rest_call){ .path = path, .sink = take_last, .sink_context = &log }, NULL,
-            NULL);
-    line = last_said(sw_buf_text(&log));
     end = line ? strchr(line, '\n') : NULL;
     if (!end)
         return NULL;

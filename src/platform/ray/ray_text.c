@@ -20,13 +20,12 @@
 
 enum { PIECE_MOST = 64 * 1024, BEFORE_MOST = 64 * 1024 };
 
-/* As runner_begin_under_ray() writes it; owned. */
 static char *mark_of(const char *entrypoint)
 {
     const char *word = entrypoint ? strstr(entrypoint, RAY_START_BY) : NULL;
     const char *number = word ? word + strlen(RAY_START_BY) : "";
 
-    return sw_format(SW_REPORT_BEGIN "%s%.*s\n", word ? " " : "", (int)strspn(number, "0123456789"), number);
+    return sw_report_begin_by(number, strspn(number, "0123456789"));
 }
 
 void ray_text_init(struct ray_text *text, const json_t *job)
